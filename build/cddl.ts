@@ -11,6 +11,7 @@ import * as handoffMessages from '../src/wire/handoff-messages.ts'
 import * as identityMessages from '../src/wire/identity-messages.ts'
 import * as messages from '../src/wire/messages.ts'
 import { METHODS, type Method } from '../src/wire/methods.ts'
+import * as proposalMessages from '../src/wire/proposal-messages.ts'
 import type { AnyMessage } from '../src/wire/schema.ts'
 import * as statusMessages from '../src/wire/status-messages.ts'
 
@@ -30,6 +31,7 @@ export function allMessages(): readonly AnyMessage[] {
     fileMessages,
     handoffMessages,
     identityMessages,
+    proposalMessages,
     statusMessages,
   ].flatMap((room) => Object.values(room))
   return (all as AnyMessage[]).sort((a, b) => (a.name < b.name ? -1 : 1))

@@ -45,6 +45,7 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   terminate: 'human',
   handoff: 'handoff',
   take_handoff: 'handoff',
+  propose: 'tool',
   enroll: 'configuration',
   rotate_key: 'configuration',
   invite: 'human',
@@ -74,6 +75,11 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   firewall: kind('execution', 'configuration'),
   policy_digest: kind('execution', 'gate'),
   handoff: kind('execution', 'handoff'),
+  proposal_observations: kind('observations', 'tool'),
+  proposal_artifacts: kind('artifacts', 'tool'),
+  proposal_admission: kind('admission', 'tool'),
+  proposal_selection: kind('selection', 'tool'),
+  proposal_execution: kind('execution', 'tool'),
   redacted: kind('execution', 'firewall', 'warning'),
   injection: kind('execution', 'firewall', 'warning'),
   anomaly: kind('observations', 'firewall', 'warning'),
@@ -85,7 +91,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
 
 /** Fields whose value makes an event of that type matter more. */
 function raised(
-  { type, to, what, canaries, late, care, is_critical }: AuditEvent,
+  { type, to, what, canaries, late, care, is_critical, reason }: AuditEvent,
   severity: EventSeverity,
 ): EventSeverity {
   if (type === 'level' && (to === 'CONTAIN' || to === 'HALT')) return 'critical'
@@ -98,6 +104,7 @@ function raised(
   if (type === 'injection' && (what === 'released' || what === 'withheld')) return 'critical'
   if (type === 'firewall' && what !== 'loaded') return 'critical'
   if (type === 'handoff' && what === 'rejected') return is_critical === true ? 'critical' : 'warning'
+  if (type === 'proposal_artifacts' && reason === 'INTEGRITY_RISK') return 'critical'
   if (type === 'egress' && what !== 'passed') return 'warning'
   return severity
 }

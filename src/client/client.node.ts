@@ -40,6 +40,7 @@ import { type ConnectionOptions, type Opened, openConnection } from './link/conn
 import type { Head } from './link/heads.node.ts'
 import { requestWords } from './long-arguments.node.ts'
 import { createOperatorClient, type OperatorClient, type Outcome } from './operator-client.ts'
+import { createProposalClient, type ProposalClient } from './proposal-client.ts'
 
 export type { BranchClient, OwnChanges, OwnChangesOptions, TalkedTo, TextSink } from './branch-client.ts'
 export type { OutputSink, RemoteExit, UnaryResult } from './calls/call-words.ts'
@@ -64,6 +65,7 @@ export type { Compression } from './link/compression.node.ts'
 export type { AdminTarget, TlsTarget } from './link/connection.node.ts'
 export { fileHeads, type Head, type HeadStore } from './link/heads.node.ts'
 export type { OperatorClient } from './operator-client.ts'
+export type { DecidedProposal, Proposal, ProposalClient } from './proposal-client.ts'
 
 export type ConnectOptions = ConnectionOptions & {
   /**
@@ -178,6 +180,8 @@ export type Client = FileClient & {
   readonly branches: BranchClient
   /** What agents of the device hand to each other. */
   readonly handoffs: HandoffClient
+  /** What is proposed, decided by the constitution of the device. */
+  readonly proposals: ProposalClient
   /** Somebody waits for an answer to what was just done: a link that has gone silent is found sooner. */
   expectAnswer(): void
   /** Resolves when the connection is gone for good, whoever ended it. */
@@ -417,6 +421,7 @@ function createClient(link: Link, opened: () => Opened, first: RunningExecution 
     operator: createOperatorClient(link.call),
     branches: createBranchClient(link),
     handoffs: createHandoffClient(link.call),
+    proposals: createProposalClient(link.call),
     expectAnswer: link.poke,
     closed: link.closed,
     close: link.close,

@@ -34,6 +34,7 @@ const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   checkpoint: true,
   handoff: true,
   take_handoff: true,
+  propose: true,
 })
 
 export function isActionKind(kind: string): boolean {

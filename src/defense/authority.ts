@@ -66,6 +66,7 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
     case 'rotate_key':
     case 'handoff':
     case 'take_handoff':
+    case 'propose':
       return facts.request?.audience === 'operator' ? 'role.operator' : 'session'
     case 'invite':
     case 'confirm':

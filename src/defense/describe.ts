@@ -206,6 +206,8 @@ function askedFor({ action, request }: Facts): string {
       return `handoff to ${visible(action.to)}`
     case 'take_handoff':
       return `take handoff ${visible(action.id)}`
+    case 'propose':
+      return `propose, ${action.decision}${action.tool === null ? '' : ` ${action.tool}`}`
     case 'undo_merge':
     case 'drop_branch':
     case 'checkpoint':

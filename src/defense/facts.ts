@@ -207,6 +207,7 @@ export type Action =
   | { readonly kind: 'purge'; readonly session: string }
   | BranchAction
   | HandoffAction
+  | ProposalAction
   | { readonly kind: 'take_handoff'; readonly id: string }
 
 /** A branch has the name of the session that it was made for; digests are of what a human was shown. */
@@ -232,6 +233,25 @@ export type BranchAction =
       readonly number: number
       readonly label: string
     }
+
+/**
+ * What an agent has proposed and what the constitution of proposals has decided about it, before anything is done. The
+ * texts are RFC 8785 JSON: whoever has this can decide it once more.
+ */
+export type ProposalAction = {
+  readonly kind: 'propose'
+  /** Of the run of the session. */
+  readonly cycle: number
+  /** What the cycle was given. */
+  readonly input: string
+  /** SHA-256 of the constitution, hex. */
+  readonly constitution: string
+  readonly decision: 'ACTION' | 'REFUSE' | 'EXIT'
+  /** Of an ACTION: what it would do. */
+  readonly tool: string | null
+  /** The warrant, the refusal or the exit record. */
+  readonly artifact: string
+}
 
 /** What one agent would hand to another: by numbers and digests, which is all that is decided upon. */
 export type HandoffAction = {

@@ -18,3 +18,11 @@ export const DELEGATED_PATTERN_BYTES = 256
 export const ORPHANED_AFTER_MS = 300_000
 /** The name of an instance: that of its agent, the time and a nonce. */
 export const INSTANCE_BYTES = 128
+
+/** Proposals of one cycle and what is read by one: with everything around them they fit a frame of 69,632 bytes. */
+export const PROPOSAL_BYTES = 49_152
+export const PROPOSAL_CONTENT_BYTES = 40_960
+/** 4,000 characters of at most four bytes. */
+export const PROPOSAL_SAID_BYTES = 16_000
+/** A refusal that names all that five candidates have cited, of at most 16 citations of 256 characters each. */
+export const PROPOSAL_ARTIFACT_BYTES = 24_576

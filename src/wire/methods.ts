@@ -8,6 +8,7 @@ import * as f from './file-messages.ts'
 import * as h from './handoff-messages.ts'
 import * as i from './identity-messages.ts'
 import * as m from './messages.ts'
+import * as p from './proposal-messages.ts'
 import type { AnyMessage } from './schema.ts'
 import * as s from './status-messages.ts'
 
@@ -54,6 +55,7 @@ export type MethodName =
   | 'SendHandoff'
   | 'ListHandoffs'
   | 'TakeHandoff'
+  | 'Decide'
 
 export type Method = {
   readonly number: number
@@ -179,6 +181,7 @@ export const METHODS: readonly Method[] = Object.freeze([
       { number: 51, name: 'Terminate', request: i.termination, response: m.outcome },
     ] as const
   ).map((method) => unary({ ...method, audience: 'operator' })),
+  unary({ number: 80, name: 'Decide', request: p.decideRequest, response: p.decided }),
 ])
 
 const BY_NUMBER: ReadonlyMap<number, Method> = new Map(METHODS.map((method) => [method.number, method]))

@@ -45,6 +45,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [49, 'Drain', 'Empty', '', 'StreamResponse', 'Outcome'],
   [50, 'InviteAgent', 'InviteRequest', '', 'StreamResponse', 'Invitation'],
   [51, 'Terminate', 'Termination', '', 'StreamResponse', 'Outcome'],
+  [80, 'Decide', 'DecideRequest', '', 'StreamResponse', 'Decided'],
 ]
 
 t.test('the methods are those of the protocol page', async (t) => {

@@ -25,6 +25,7 @@ import { type Call, ownScope, type Peer, sessionOf } from '../common/peer.ts'
 import { type Rooms, setOf } from '../common/rooms.ts'
 import { attempt, NO_CIRCUMSTANCES, requestFacts } from '../decisions/attempt.ts'
 import type { Execution } from '../executions/execution.ts'
+import { decideProposals } from '../intent/decide-request.ts'
 import { download } from '../transfers/transfers-download.ts'
 import { upload } from '../transfers/transfers-upload.ts'
 import { deceive } from './deceive.ts'
@@ -405,6 +406,7 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   SendHandoff: sendHandoff,
   ListHandoffs: listHandoffs,
   TakeHandoff: takeHandoff,
+  Decide: decideProposals,
   ...OPERATOR_HANDLERS,
   ...BRANCH_HANDLERS,
 })
