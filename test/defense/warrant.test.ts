@@ -274,6 +274,7 @@ t.test('there is one way to a session’s files, and it is behind a warrant (RX-
   )
   const deeds = /\bfiles\.(receive|read|makeDirectory|makeLink)\(/
   t.strictSame(filesWith(deeds), [
+    'src/session/intent/decide-request.ts',
     'src/session/transfers/transfers-download.ts',
     'src/session/transfers/transfers-upload.ts',
   ])

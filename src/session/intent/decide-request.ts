@@ -216,13 +216,8 @@ function touch(peer: Peer, call: Call, cycle: Cycle, touched: Touched): void {
       look: NOT_LOOKED,
       go(warrant) {
         if (run.open !== open) throw new TypeError('A cycle was given up before it was carried out.')
-        Warrant.redeem(warrant, action, sessionOf(peer))
-        redeem(peer, cycle)
         isWorking = true
-        peer.join(call.streamId, GOES_ON)
-        work(peer, call, cycle, { action, content: touched.content }).catch((cause: unknown) =>
-          peer.fail(call, cause),
-        )
+        begin(peer, call, cycle, { action, content: touched.content }, warrant)
       },
     },
   )
@@ -231,6 +226,14 @@ function touch(peer: Peer, call: Call, cycle: Cycle, touched: Touched): void {
 }
 
 type Work = { readonly action: FileAction; readonly content: Uint8Array | undefined }
+
+/** Spends both warrants, that of the device and that of the proposal, and then does it. */
+function begin(peer: Peer, call: Call, cycle: Cycle, asked: Work, warrant: Warrant): void {
+  Warrant.redeem(warrant, asked.action, sessionOf(peer))
+  redeem(peer, cycle)
+  peer.join(call.streamId, GOES_ON)
+  work(peer, call, cycle, asked).catch((cause: unknown) => peer.fail(call, cause))
+}
 
 async function work(peer: Peer, call: Call, cycle: Cycle, { action, content }: Work): Promise<void> {
   const { rooms, session, caller } = peer
