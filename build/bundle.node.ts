@@ -60,10 +60,10 @@ import { joinRuleSources } from './rules.ts'
  * its own copy, 20, the gate that serves them, 60, of which datagrams
  * are 10, and what it tells people of itself, 15; the output firewall, 155, of which 45 are its packed data;
  * handoffs between agents, 40, what an agent usually does, 25, and work that is handed on, 40; work that arrives signed,
- * 300, of which plans and tools are 55, envelopes and their spool 60, and age and the schemas of payloads, loaded
+ * 345, of which proposals are 45, plans and tools are 55, envelopes and their spool 60, and age and the schemas of payloads, loaded
  * where there is a vault, 45.
  */
-const DAEMON_BUDGET_BYTES = 2_800_000
+const DAEMON_BUDGET_BYTES = 2_850_000
 /** Whoever types a command waits until it is read: 100 ms less than for the whole. The messages of signed work are 15. */
 const DEVICE_BUDGET_BYTES = 475_000
 /** What a program that only wants the client should carry. */
@@ -125,6 +125,8 @@ export const SOURCES: Sources = {
 
 /** The rules that ship, beside the program. */
 const RULES_NAME = 'default-rules.json'
+/** In the directory of the rules, and none of them. */
+const CONSTITUTION_NAME = 'constitution/proposals.v0.1.1.json'
 const FIREWALL_FILES = ['secrets.json', 'injections.json', 'injection-weights.json'] as const
 
 /** Checked. @throws Error where it cannot be read */
@@ -298,6 +300,7 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       RELAY_SOURCE: JSON.stringify(brotliCompressSync(relayText).toString('base64')),
       MCP_SOURCE: JSON.stringify(brotliCompressSync(mcpText).toString('base64')),
       PACKED_RULES: JSON.stringify(packedRules),
+      PACKED_CONSTITUTION: JSON.stringify(packConstitution(sources)),
       PACKED_FIREWALL: JSON.stringify(packFirewall(sources)),
       PACKED_RULES_SHA256: JSON.stringify(createHash('sha256').update(packedRules).digest('hex')),
     },
@@ -453,7 +456,7 @@ function digestInputs(sources: Sources, packages: readonly string[]): string {
     ...globSync(`${dirname(dirname(sources.clientEntry))}/**/*.ts`, { cwd: root }),
     ...['package.json', 'package-lock.json', 'tsconfig.json', 'docs/dependencies.md'],
     ...FIREWALL_FILES.map((name) => join(sources.firewallDirectory, name)),
-    ...globSync(`${sources.rulesDirectory}/*.json`, { cwd: root }),
+    ...globSync(`${sources.rulesDirectory}/{,constitution/}*.{json,sha256}`, { cwd: root }),
     ...['build/bundle.node.ts', 'build/bundle-checks.ts', 'build/rules.ts'].map((name) =>
       relative(root, join(SOURCES.root, name)),
     ),
@@ -478,6 +481,13 @@ function packRules(text: string): string {
   if (!read.ok) throw new Error(`${RULES_NAME}: ${read.problems.map(rulesProblemText).join('; ')}`)
   const rules = read.rules.rules.map((rule) => ({ ...rule, examples: { match: [], pass: [] } }))
   return brotliCompressSync(JSON.stringify(rules)).toString('base64')
+}
+
+/** The constitution of proposals and the file of its hash, byte for byte; the program checks both when it uses them. */
+function packConstitution({ root, rulesDirectory }: Pick<Sources, 'root' | 'rulesDirectory'>): string {
+  const path = join(root, rulesDirectory, CONSTITUTION_NAME)
+  const [text, hash] = [path, `${path}.sha256`].map((name) => readFileSync(name, 'utf8'))
+  return brotliCompressSync(JSON.stringify({ text, hash })).toString('base64')
 }
 
 /** Removes what the last build made and this one did not. */

@@ -13,6 +13,7 @@ import * as intentMessages from '../src/wire/intent-messages.ts'
 import * as messages from '../src/wire/messages.ts'
 import { METHODS, type Method } from '../src/wire/methods.ts'
 import * as planMessages from '../src/wire/plan-messages.ts'
+import * as proposalMessages from '../src/wire/proposal-messages.ts'
 import type { AnyMessage } from '../src/wire/schema.ts'
 import * as statusMessages from '../src/wire/status-messages.ts'
 
@@ -34,6 +35,7 @@ export function allMessages(): readonly AnyMessage[] {
     planMessages,
     intentMessages,
     identityMessages,
+    proposalMessages,
     statusMessages,
   ].flatMap((room) => Object.values(room))
   return (all as AnyMessage[]).sort((a, b) => (a.name < b.name ? -1 : 1))

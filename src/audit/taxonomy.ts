@@ -50,6 +50,7 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   take_envelope: 'intent',
   settle_envelope: 'human',
   run_plan: 'intent',
+  propose: 'tool',
   enroll: 'configuration',
   rotate_key: 'configuration',
   invite: 'human',
@@ -80,6 +81,11 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   policy_digest: kind('execution', 'gate'),
   handoff: kind('execution', 'handoff'),
   intent: kind('artifacts', 'intent'),
+  proposal_observations: kind('observations', 'tool'),
+  proposal_artifacts: kind('artifacts', 'tool'),
+  proposal_admission: kind('admission', 'tool'),
+  proposal_selection: kind('selection', 'tool'),
+  proposal_execution: kind('execution', 'tool'),
   redacted: kind('execution', 'firewall', 'warning'),
   injection: kind('execution', 'firewall', 'warning'),
   anomaly: kind('observations', 'firewall', 'warning'),
@@ -103,7 +109,7 @@ const INTENT_WARNINGS: ReadonlySet<string> = new Set([
 
 /** Fields whose value makes an event of that type matter more. */
 function raised(
-  { type, to, what, canaries, late, care, is_critical }: AuditEvent,
+  { type, to, what, canaries, late, care, is_critical, reason }: AuditEvent,
   severity: EventSeverity,
 ): EventSeverity {
   if (type === 'level' && (to === 'CONTAIN' || to === 'HALT')) return 'critical'
@@ -118,6 +124,7 @@ function raised(
   if (type === 'handoff' && what === 'rejected') return is_critical === true ? 'critical' : 'warning'
   if (type === 'intent' && what === 'changed') return 'critical'
   if (type === 'intent' && INTENT_WARNINGS.has(String(what))) return 'warning'
+  if (type === 'proposal_artifacts' && reason === 'INTEGRITY_RISK') return 'critical'
   if (type === 'egress' && what !== 'passed') return 'warning'
   if (type === 'plan' && (what === 'refused' || what === 'tool_refused')) return 'warning'
   return severity

@@ -24,6 +24,7 @@ export const LOADERS: Readonly<Record<CommandName, Loader>> = {
   mcp: () => import('./mcp/mcp.node.ts'),
   handoff: () => import('./run/handoff.node.ts'),
   intent: () => import('./intent/intent.node.ts'),
+  decide: () => import('./intent/decide.node.ts'),
   branch: () => import('./review/branch.node.ts'),
   confirm: () => import('./review/confirm.node.ts'),
   level: () => import('./operate/level.node.ts'),

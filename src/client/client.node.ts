@@ -42,6 +42,7 @@ import type { Head } from './link/heads.node.ts'
 import { requestWords } from './long-arguments.node.ts'
 import { createOperatorClient, type OperatorClient, type Outcome } from './operator-client.ts'
 import { createPlanClient, type PlanClient } from './plan-client.ts'
+import { createProposalClient, type ProposalClient } from './proposal-client.ts'
 
 export type { BranchClient, OwnChanges, OwnChangesOptions, TalkedTo, TextSink } from './branch-client.ts'
 export type { OutputSink, RemoteExit, UnaryResult } from './calls/call-words.ts'
@@ -68,6 +69,7 @@ export type { AdminTarget, TlsTarget } from './link/connection.node.ts'
 export { fileHeads, type Head, type HeadStore } from './link/heads.node.ts'
 export type { OperatorClient } from './operator-client.ts'
 export type { PlanCallState, PlanClient, PlanResult, PlanTool } from './plan-client.ts'
+export type { DecidedProposal, Proposal, ProposalClient } from './proposal-client.ts'
 
 export type ConnectOptions = ConnectionOptions & {
   /**
@@ -184,6 +186,8 @@ export type Client = FileClient & {
   readonly handoffs: HandoffClient
   readonly plans: PlanClient
   readonly intent: IntentClient
+  /** What is proposed, decided by the constitution of the device. */
+  readonly proposals: ProposalClient
   /** Somebody waits for an answer to what was just done: a link that has gone silent is found sooner. */
   expectAnswer(): void
   /** Resolves when the connection is gone for good, whoever ended it. */
@@ -425,6 +429,7 @@ function createClient(link: Link, opened: () => Opened, first: RunningExecution 
     handoffs: createHandoffClient(link.call),
     plans: createPlanClient(link),
     intent: createIntentClient(link.call),
+    proposals: createProposalClient(link.call),
     expectAnswer: link.poke,
     closed: link.closed,
     close: link.close,

@@ -38,6 +38,7 @@ const KINDS: Readonly<Record<Action['kind'], true>> = Object.freeze({
   take_envelope: true,
   settle_envelope: true,
   run_plan: true,
+  propose: true,
 })
 
 export function isActionKind(kind: string): boolean {

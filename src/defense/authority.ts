@@ -69,6 +69,7 @@ export function authorityOf(facts: Facts, policy: Policy): string | undefined {
     case 'submit_envelope':
     case 'take_envelope':
     case 'run_plan':
+    case 'propose':
       return facts.request?.audience === 'operator' ? 'role.operator' : 'session'
     case 'invite':
     case 'confirm':

@@ -226,6 +226,8 @@ function askedFor({ action, request }: Facts): string {
       return `take envelope ${visible(action.id)}`
     case 'settle_envelope':
       return `${action.releases ? 'release' : 'discard'} ${visible(action.name)} of the quarantine`
+    case 'propose':
+      return `propose, ${action.decision}${action.tool === null ? '' : ` ${action.tool}`}`
     case 'undo_merge':
     case 'drop_branch':
     case 'checkpoint':

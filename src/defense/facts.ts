@@ -216,6 +216,7 @@ export type Action =
   | { readonly kind: 'purge'; readonly session: string }
   | BranchAction
   | HandoffAction
+  | ProposalAction
   | { readonly kind: 'take_handoff'; readonly id: string }
   | EnvelopeAction
   /** `digest`: SHA-256, hex, of the plan as it was given. Each of its calls is decided by itself. */
@@ -256,6 +257,25 @@ export type EnvelopeAction =
     }
   | { readonly kind: 'take_envelope'; readonly id: string }
   | { readonly kind: 'settle_envelope'; readonly name: string; readonly releases: boolean }
+
+/**
+ * What an agent has proposed and what the constitution of proposals has decided about it, before anything is done. The
+ * texts are RFC 8785 JSON: whoever has this can decide it once more.
+ */
+export type ProposalAction = {
+  readonly kind: 'propose'
+  /** Of the run of the session. */
+  readonly cycle: number
+  /** What the cycle was given. */
+  readonly input: string
+  /** SHA-256 of the constitution, hex. */
+  readonly constitution: string
+  readonly decision: 'ACTION' | 'REFUSE' | 'EXIT'
+  /** Of an ACTION: what it would do. */
+  readonly tool: string | null
+  /** The warrant, the refusal or the exit record. */
+  readonly artifact: string
+}
 
 /** What one agent would hand to another: by numbers and digests, which is all that is decided upon. */
 export type HandoffAction = {

@@ -27,3 +27,10 @@ export const PLAN_CALLS_TOLD = 64
 export const PLAN_WHY_BYTES = 512
 /** Arguments of a tool that are told: with all tools of a device they fit a frame. */
 export const TOOL_ARGS_TOLD = 64
+/** Proposals of one cycle and what is read by one: with everything around them they fit a frame of 69,632 bytes. */
+export const PROPOSAL_BYTES = 49_152
+export const PROPOSAL_CONTENT_BYTES = 40_960
+/** 4,000 characters of at most four bytes. */
+export const PROPOSAL_SAID_BYTES = 16_000
+/** A refusal that names all that five candidates have cited, of at most 16 citations of 256 characters each. */
+export const PROPOSAL_ARTIFACT_BYTES = 24_576

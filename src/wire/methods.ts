@@ -10,6 +10,7 @@ import * as i from './identity-messages.ts'
 import * as n from './intent-messages.ts'
 import * as m from './messages.ts'
 import * as p from './plan-messages.ts'
+import * as r from './proposal-messages.ts'
 import type { AnyMessage } from './schema.ts'
 import * as s from './status-messages.ts'
 
@@ -64,6 +65,7 @@ export type MethodName =
   | 'TakeEnvelope'
   | 'ListQuarantine'
   | 'SettleQuarantine'
+  | 'Decide'
 
 export type Method = {
   readonly number: number
@@ -204,6 +206,7 @@ export const METHODS: readonly Method[] = Object.freeze([
     ...{ number: 68, name: 'SettleQuarantine', audience: 'operator' },
     ...{ request: n.quarantineSettling, response: m.outcome },
   }),
+  unary({ number: 80, name: 'Decide', request: r.decideRequest, response: r.decided }),
 ])
 
 const BY_NUMBER: ReadonlyMap<number, Method> = new Map(METHODS.map((method) => [method.number, method]))

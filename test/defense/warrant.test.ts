@@ -157,6 +157,7 @@ t.test('only the adjudicator mints, and whatever does something redeems (RX-21, 
     'src/session/commands/reattach.ts',
     'src/session/executions/executions.ts',
     'src/session/intent/envelope-requests.ts',
+    'src/session/intent/decide-request.ts',
     'src/session/requests/deceive.ts',
     'src/session/requests/delegation-requests.ts',
     'src/session/requests/handoff-requests.ts',
@@ -274,6 +275,7 @@ t.test('there is one way to a session’s files, and it is behind a warrant (RX-
   )
   const deeds = /\bfiles\.(receive|read|makeDirectory|makeLink)\(/
   t.strictSame(filesWith(deeds), [
+    'src/session/intent/decide-request.ts',
     'src/session/transfers/transfers-download.ts',
     'src/session/transfers/transfers-upload.ts',
   ])

@@ -20,6 +20,7 @@ import { createFigures } from '../../src/defense/deception/figures.ts'
 import type { Policy } from '../../src/defense/layer.ts'
 import { createPenalties, PENALTY_SECONDS, type PenaltySettings } from '../../src/defense/penalties.ts'
 import { createZstdDecoder } from '../../src/edge/host/zstd-decoder.node.ts'
+import { loadLaw } from '../../src/edge/intent/constitution.node.ts'
 import { SassError } from '../../src/errors.ts'
 import {
   CHALLENGE_EKM_BYTES,
@@ -74,6 +75,7 @@ import { createCounts } from '../../src/session/standing/counts.ts'
 import { createExplanations } from '../../src/session/standing/explanations.ts'
 import { createHandoffs } from '../../src/session/standing/handoffs.ts'
 import { createLevels, type KeptLevels, type LevelStep } from '../../src/session/standing/levels.ts'
+import { createProposals } from '../../src/session/standing/proposals.ts'
 import { createRecordShares } from '../../src/session/standing/record-shares.ts'
 import { createRefusals } from '../../src/session/standing/refusals.ts'
 import { createTarpits } from '../../src/session/standing/tarpits.ts'
@@ -754,6 +756,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     explanations: createExplanations(() => rooms.policy, clock.wallMs),
     intent: undefined,
     handoffs: createHandoffs({ file: options.sent ?? stageLineFile(), clock, damaged: () => {} }),
+    proposals: createProposals(loadLaw()),
     readText: { hide: (text) => ({ text, hidden: 0 }), assess: () => 0 },
     deceptions: createDeceptionBudget({
       concurrent: 2,

@@ -9,6 +9,7 @@ import * as identityMessages from '../../src/wire/identity-messages.ts'
 import * as intentMessages from '../../src/wire/intent-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import * as planMessages from '../../src/wire/plan-messages.ts'
+import * as proposalMessages from '../../src/wire/proposal-messages.ts'
 import type { AnyMessage } from '../../src/wire/schema.ts'
 import * as statusMessages from '../../src/wire/status-messages.ts'
 
@@ -416,6 +417,19 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
     },
   ],
   [statusMessages.whyRequest, { seq: 7 }],
+  [proposalMessages.decideRequest, { content: Uint8Array.of(0x7b, 0x7d), said: 'hello', tokens: 7 }],
+  [
+    proposalMessages.decided,
+    {
+      decision: 'ACTION',
+      cycle: 1,
+      artifact: '{}',
+      state: new Uint8Array(32),
+      content: 'x',
+      hidden: 1,
+      injection: 2,
+    },
+  ],
   [handoffMessages.handoffRequest, { content: Uint8Array.of(0x7b, 0x7d) }],
   [handoffMessages.handoffReference, { handoff_id: id }],
   [handoffMessages.handoffEntry, HANDED],

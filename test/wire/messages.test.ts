@@ -9,6 +9,7 @@ import * as identityMessages from '../../src/wire/identity-messages.ts'
 import * as intentMessages from '../../src/wire/intent-messages.ts'
 import * as messages from '../../src/wire/messages.ts'
 import * as planMessages from '../../src/wire/plan-messages.ts'
+import * as proposalMessages from '../../src/wire/proposal-messages.ts'
 import { type AnyMessage, readMessage } from '../../src/wire/schema.ts'
 import * as statusMessages from '../../src/wire/status-messages.ts'
 import { EXAMPLES } from './message-examples.ts'
@@ -101,6 +102,8 @@ const TABLE: Readonly<Record<string, string>> = {
   HandoffReference: '1 handoff_id',
   HandoffEntry:
     '1 handoff_id, 2 from_agent, 3 to_agent, 4 criticality, 5 depth, 6 sent_at, 7 expires_at, 8 digest, 9? is_taken, 10? injection, 11? hidden, 12? previous',
+  DecideRequest: '1 content, 2? said, 3? tokens',
+  Decided: '1 decision, 2 cycle, 3 artifact, 4 state, 5? content, 6? hidden, 7? injection',
   HandoffList: '1? handoffs, 2? total',
   HandoffContent: '1 entry, 2 content, 3 content_source',
   EnvelopePiece: '1 receiver, 2 piece, 3? total, 4? offset, 5? digest',
@@ -128,6 +131,7 @@ const ALL = [
   fileMessages,
   handoffMessages,
   intentMessages,
+  proposalMessages,
   identityMessages,
   planMessages,
   statusMessages,

@@ -53,6 +53,7 @@ const TABLE: readonly (readonly [number, MethodName, string, string, string, str
   [66, 'TakeEnvelope', 'EnvelopeReference', '', 'StreamResponse', 'EnvelopeContent'],
   [67, 'ListQuarantine', 'QuarantineRequest', '', 'StreamResponse', 'QuarantineList'],
   [68, 'SettleQuarantine', 'QuarantineSettling', '', 'StreamResponse', 'Outcome'],
+  [80, 'Decide', 'DecideRequest', '', 'StreamResponse', 'Decided'],
 ]
 
 t.test('the methods are those of the protocol page', async (t) => {

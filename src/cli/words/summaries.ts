@@ -25,6 +25,7 @@ export const SUMMARIES = Object.freeze({
   kill: 'send a signal to a running command',
   handoff: 'hand work to another agent of a device, or take what was handed to you',
   intent: 'pack, publish and run work that is signed, on a device or for one',
+  decide: 'decide about proposals by the constitution, without a daemon',
   branch: 'review what agents have changed, merge it or drop it',
   confirm: 'list the questions that wait for a human, and answer them',
   level: 'show and set the levels of alarm',

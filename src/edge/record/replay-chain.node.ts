@@ -16,6 +16,7 @@ import type { AuditEvent } from '../../ports.ts'
 import { createRebuiltAnomalies } from '../../session/standing/rebuilt-anomalies.ts'
 import { createRebuiltState, type Departure } from '../../session/standing/rebuilt-state.ts'
 import { type Outcome, replayDecision, type Sealed } from '../../session/standing/replay.ts'
+import { loadLaw } from '../intent/constitution.node.ts'
 import { thawPolicy } from './thawed-policy.node.ts'
 
 export type ReplayReport = {
@@ -110,6 +111,7 @@ export function replayChain(
     return found
   }
 
+  const law = loadLaw()
   const rebuilt = createRebuiltState()
   const anomalies = createRebuiltAnomalies()
   const state = { followed: 0, untold: 0, broken: [] as ({ sequence: number } & Departure)[] }
@@ -118,7 +120,7 @@ export function replayChain(
     const { type, facts } = event
     if (type !== 'decision' || typeof facts !== 'string') return undefined
     if (only !== undefined && event['session'] !== only) return undefined
-    const outcome = replayDecision(event, sealedOf(find(facts)), policy)
+    const outcome = replayDecision(event, sealedOf(find(facts)), policy, law)
     counts[outcome.kind]++
     if (outcome.kind === 'missing' && missing.length < SHOWN) missing.push(sequence)
     if (outcome.kind === 'different' && different.length < SHOWN)

@@ -25,7 +25,9 @@ import { hiddenIn, redactedEvent } from '../../session/executions/redacted-event
 import type { ConfirmationOutcome, Question } from '../../session/standing/confirmations.ts'
 import { type Counts, outcomeOf } from '../../session/standing/counts.ts'
 import { createHandoffs } from '../../session/standing/handoffs.ts'
+import { createProposals } from '../../session/standing/proposals.ts'
 import type { SpareTime } from '../host/spare-time.node.ts'
+import { loadLaw } from '../intent/constitution.node.ts'
 import { createFirewall } from './firewall.node.ts'
 import { createReadText } from './read-text.node.ts'
 import type { Sandbox } from './sandbox.node.ts'
@@ -72,7 +74,7 @@ export function createWork(
     /** So much was sealed on behalf of that agent. */
     sealed(agent: string, bytes: number): void
   },
-): Pick<Rooms, 'sessions' | 'executions' | 'handoffs' | 'readText' | 'firewall'> {
+): Pick<Rooms, 'sessions' | 'executions' | 'handoffs' | 'proposals' | 'readText' | 'firewall'> {
   const sessions = createSessions(
     {
       maxSessions: config.session.max_sessions,
@@ -195,5 +197,6 @@ export function createWork(
       record(audit, log, { type: 'recovered', what: 'handoffs', lines })
     },
   })
-  return { sessions, executions, handoffs, readText: createReadText(firewall), firewall }
+  const proposals = createProposals(loadLaw())
+  return { sessions, executions, handoffs, proposals, readText: createReadText(firewall), firewall }
 }

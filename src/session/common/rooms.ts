@@ -52,6 +52,7 @@ import { decisionEvent, recordedResponse } from '../standing/decision-event.ts'
 import type { Explanations } from '../standing/explanations.ts'
 import type { Handoffs } from '../standing/handoffs.ts'
 import type { Levels } from '../standing/levels.ts'
+import type { Proposals } from '../standing/proposals.ts'
 import type { RecordShares } from '../standing/record-shares.ts'
 import type { Refusals } from '../standing/refusals.ts'
 import type { Tarpits } from '../standing/tarpits.ts'
@@ -150,6 +151,7 @@ export type Rooms = {
   readonly confirmations: Confirmations
   readonly handoffs: Handoffs
   readonly intent: IntentRoom | undefined
+  readonly proposals: Proposals
   /** How texts of agents are read before others read them. */
   readonly readText: ReadText
   readonly levels: Levels

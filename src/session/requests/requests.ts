@@ -25,6 +25,7 @@ import { type Call, ownScope, type Peer, sessionOf } from '../common/peer.ts'
 import { type Rooms, setOf } from '../common/rooms.ts'
 import { attempt, NO_CIRCUMSTANCES, requestFacts } from '../decisions/attempt.ts'
 import type { Execution } from '../executions/execution.ts'
+import { decideProposals } from '../intent/decide-request.ts'
 import { INTENT_HANDLERS } from '../intent/envelope-requests.ts'
 import { PLAN_HANDLERS } from '../intent/plan-requests.ts'
 import { download } from '../transfers/transfers-download.ts'
@@ -411,6 +412,7 @@ const HANDLERS: Readonly<Record<MethodName, Handler>> = Object.freeze({
   ListHandoffs: listHandoffs,
   TakeHandoff: takeHandoff,
   ...PLAN_HANDLERS,
+  Decide: decideProposals,
   ...OPERATOR_HANDLERS,
   ...BRANCH_HANDLERS,
   ...INTENT_HANDLERS,

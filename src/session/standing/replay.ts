@@ -7,9 +7,12 @@
  */
 import { classified } from '../../audit/taxonomy.ts'
 import { canonicalize } from '../../base/encoding/canonical-json.ts'
+import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { adjudicate } from '../../defense/adjudicator.ts'
-import type { Facts, Ledger } from '../../defense/facts.ts'
+import type { Facts, Ledger, ProposalAction } from '../../defense/facts.ts'
 import type { Policy } from '../../defense/layer.ts'
+import { type CycleInput, decide, type Law } from '../../intent/proposals/decide.ts'
+import { artifactOf } from '../../intent/proposals/streams.ts'
 import type { AuditEvent } from '../../ports.ts'
 import { decisionEvent } from './decision-event.ts'
 import type { Decided } from './rebuilt-state.ts'
@@ -43,19 +46,41 @@ function differences(recorded: AuditEvent, again: AuditEvent): readonly string[]
   return [...names].filter((name) => textOf(recorded, name) !== textOf(again, name)).sort()
 }
 
-/** Decides once more what `recorded` says was decided. */
-export function replayDecision(recorded: AuditEvent, sealed: Sealed, policy: Policy | undefined): Outcome {
+/** What of a proposal comes out another way by that law; undefined: it is not the law that held. */
+function proposalDifferences(action: ProposalAction, law: Law): readonly string[] | undefined {
+  if (law.constitution.digest !== action.constitution) return undefined
+  const parsed = parseStrictJson(action.input, { size: action.input.length })
+  if (!parsed.ok) return ['proposal.input']
+  const decided = decide(law, { ...(parsed.value as unknown as CycleInput), cycle: action.cycle })
+  const { decision } = decided
+  const tool = decision.type === 'ACTION' ? decision.warrant.action_type : null
+  const isSame =
+    decision.type === action.decision &&
+    tool === action.tool &&
+    canonicalize(artifactOf(decided)) === action.artifact
+  return isSame ? [] : ['proposal']
+}
+
+/**
+ * Decides once more what `recorded` says was decided.
+ * @param law by which proposals are decided
+ */
+export function replayDecision(
+  recorded: AuditEvent,
+  sealed: Sealed,
+  policy: Policy | undefined,
+  law: Law,
+): Outcome {
   if (sealed.kind !== 'content') return { kind: sealed.kind }
   if (policy === undefined) return { kind: 'no_policy' }
   if (!isContent(sealed.value)) return { kind: 'missing' }
   const { facts, ledger } = sealed.value
+  const proposal = facts.action?.kind === 'propose' ? proposalDifferences(facts.action, law) : []
+  if (proposal === undefined) return { kind: 'no_policy' }
   const verdict = adjudicate(facts, policy, ledger)
   const { seq = null, facts: digest = null } = recorded
-  const fields = differences(recorded, {
-    ...classified(decisionEvent(facts, verdict, policy.digestOf)),
-    facts: digest,
-    seq,
-  })
+  const event = { ...classified(decisionEvent(facts, verdict, policy.digestOf)), facts: digest, seq }
+  const fields = [...differences(recorded, event), ...proposal]
   const decided = { facts, ledger, verdict }
   return fields.length === 0 ? { kind: 'same', decided } : { kind: 'different', fields, decided }
 }
