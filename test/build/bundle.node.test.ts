@@ -27,6 +27,11 @@ function sample(directory: string, main = ''): Sources {
   write('tsconfig.json', '{}')
   write('docs/dependencies.md', dependencies)
   write('policy/a.json', '{"rules": []}')
+  for (const name of ['proposals.v0.1.1.json', 'proposals.v0.1.1.json.sha256'])
+    write(
+      `policy/constitution/${name}`,
+      readFileSync(join(SOURCES.root, 'policy/constitution', name), 'utf8'),
+    )
   for (const name of ['secrets.json', 'injections.json', 'injection-weights.json'])
     write(`firewall/${name}`, readFileSync(new URL(`../../firewall/${name}`, import.meta.url), 'utf8'))
   write(

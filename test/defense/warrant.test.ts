@@ -156,8 +156,10 @@ t.test('only the adjudicator mints, and whatever does something redeems (RX-21, 
     'src/session/branches/own-changes.ts',
     'src/session/commands/reattach.ts',
     'src/session/executions/executions.ts',
-    'src/session/intent/envelope-requests.ts',
     'src/session/intent/decide-request.ts',
+    'src/session/intent/envelope-requests.ts',
+    'src/session/intent/plan-requests.ts',
+    'src/session/intent/plan-room.ts',
     'src/session/requests/deceive.ts',
     'src/session/requests/delegation-requests.ts',
     'src/session/requests/handoff-requests.ts',
@@ -335,6 +337,7 @@ t.test('every decision goes through the one door that records it', (t) => {
     'src/session/common/rooms.ts',
     'src/session/connection/peer-engine.ts',
     'src/session/connection/peers.ts',
+    'src/session/intent/plan-asker.ts',
   ])
   const door = sources.find(({ path }) => path === 'src/session/common/rooms.ts')?.code ?? ''
   const body = door.slice(door.indexOf('export function decide('))

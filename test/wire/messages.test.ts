@@ -102,6 +102,13 @@ const TABLE: Readonly<Record<string, string>> = {
   HandoffReference: '1 handoff_id',
   HandoffEntry:
     '1 handoff_id, 2 from_agent, 3 to_agent, 4 criticality, 5 depth, 6 sent_at, 7 expires_at, 8 digest, 9? is_taken, 10? injection, 11? hidden, 12? previous',
+  PlanCall:
+    '1 tool_call_id, 2 tool_name, 3 state, 4? number, 5? why, 6 execution_id, 7? stdout_bytes, 8? stderr_bytes',
+  PlanReference: '1? plan_id, 2? session_id',
+  PlanRequest: '1? plan, 2? session_id',
+  PlanState: '1 plan_id, 2 session_id, 3 issuer, 4 state, 5? calls, 6? begun_at',
+  ToolEntry: '1 name, 2? version, 3? tier, 4? permissions, 5? args, 6? is_loaded, 7? why',
+  ToolList: '1? tools',
   DecideRequest: '1 content, 2? said, 3? tokens',
   Decided: '1 decision, 2 cycle, 3 artifact, 4 state, 5? content, 6? hidden, 7? injection',
   HandoffList: '1? handoffs, 2? total',
