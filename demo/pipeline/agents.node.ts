@@ -46,7 +46,7 @@ async function send(
   const words = ['--agent', given.role, '--key', keyFile, '--to', to, '--template', `${template}@1`]
   const where = ['--vault', vault, '--payload', file, '--session', session, '--out', work]
   const packed = await sassEdge(given.directory, ['intent', 'pack', ...words, ...where])
-  await device.intent.submit(to, readFileSync(String(packed['path'])))
+  await device.intent.submit(to, readFileSync(String(packed['file'])))
 }
 
 /** Signs a plan of these calls and sends it to whoever is to run it. */
@@ -75,10 +75,13 @@ async function sendPlan(
 async function runAndPassOn(device: Client, tool: string): Promise<void> {
   const { session } = await receive(device, 'execution_plan')
   const printed: Uint8Array[] = []
-  const { planId, state } = await device.plans.run({ sessionId: session }, (_source, bytes) =>
+  const { planId, state, calls } = await device.plans.run({ sessionId: session }, (_source, bytes) =>
     printed.push(bytes.slice()),
   )
-  if (state !== 'done') throw new Error(`The plan of ${tool} ended as ${state}.`)
+  if (state !== 'done')
+    throw new Error(
+      `The plan of ${tool} ended as ${state}: ${JSON.stringify(calls)} ${Buffer.concat(printed).toString('utf8')}`,
+    )
   const result = { stdout: Buffer.concat(printed).toString('utf8') }
   const payload = { plan_id: planId, tool_call_id: tool, tool_name: tool, session_id: session, result }
   await send(device, 'deployment_agent', 'tool_result', { session, payload })

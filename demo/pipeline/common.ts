@@ -35,6 +35,9 @@ export const places = (directory: string) => ({
   keys: join(directory, 'keys'),
   vault: join(directory, 'vault'),
   tools: join(directory, 'tools'),
+  workspace: join(directory, '.sass-edge/workspace'),
+  /** Where commands can write: the device runs a copy of what it has proven. */
+  programs: join(directory, '.sass-edge/workspace/programs'),
   work: join(directory, 'work'),
   article: join(directory, 'article.md'),
 })

@@ -42,12 +42,12 @@ async function writePhoto(file: string): Promise<void> {
 /** Each tool as one file that needs nothing but Node, and its manifest with the digest of that file. */
 async function makeTools(): Promise<void> {
   for (const [name, manifest] of Object.entries(MANIFESTS)) {
-    const executable = join(at.tools, PROGRAMS[name as ToolName])
+    const executable = join(at.programs, PROGRAMS[name as ToolName])
     await build({
       ...{ entryPoints: [join(here, 'tools', `${PROGRAMS[name as ToolName]}.ts`)], outfile: executable },
       ...{ bundle: true, platform: 'node', format: 'esm', minify: true, logLevel: 'error' },
       banner: {
-        js: `#!${process.execPath}\nimport { createRequire } from 'node:module';const require = createRequire(import.meta.url);`,
+        js: `#!${process.execPath} --preserve-symlinks-main\nimport { createRequire } from 'node:module';const require = createRequire(import.meta.url);`,
       },
     })
     chmodSync(executable, 0o755)
@@ -85,7 +85,6 @@ async function publish(): Promise<string> {
 
 /** What the operator of the device writes down. */
 async function configure(dispatcherPin: string): Promise<void> {
-  await cli('init', '--port', '0')
   const file = join(directory, '.sass-edge/sass.edge.json')
   const config = JSON.parse(readFileSync(file, 'utf8'))
   const agents = ROLES.map((name) => ({
@@ -101,7 +100,7 @@ async function configure(dispatcherPin: string): Promise<void> {
       sandbox: {
         ...config.sandbox,
         network: 'none',
-        read: [...config.sandbox.read, at.tools, process.execPath],
+        read: [...config.sandbox.read, process.execPath],
       },
       intent: {
         ...{ vault: at.vault, dispatcher_pin: dispatcherPin, tools: at.tools },
@@ -112,9 +111,8 @@ async function configure(dispatcherPin: string): Promise<void> {
       },
     }),
   )
-  const workspace = join(directory, '.sass-edge/workspace')
-  for (const name of ['incoming', 'site']) mkdirSync(join(workspace, name), { recursive: true })
-  await writePhoto(join(workspace, 'incoming/photo.jpg'))
+  for (const name of ['incoming', 'site']) mkdirSync(join(at.workspace, name))
+  await writePhoto(join(at.workspace, 'incoming/photo.jpg'))
 }
 
 /** Resolves with where it listens. */
@@ -128,27 +126,34 @@ async function start(): Promise<{ daemon: ChildProcess; port: number; pin: strin
 }
 
 async function playAgents(port: number, pin: string): Promise<void> {
-  const ends = ROLES.map(async (role) => {
+  const children = ROLES.map((role) => {
     const given: Given = { directory, role, host: '127.0.0.1', port, pin }
     const words = [
       '--disable-warning=ExperimentalWarning',
       join(here, 'agents.node.ts'),
       JSON.stringify(given),
     ]
-    const child = spawn(process.execPath, words, { stdio: ['ignore', 'inherit', 'inherit'] })
-    const [code] = await once(child, 'close')
-    if (code !== 0) throw new Error(`${role} ended with ${code}.`)
-    say(`${role} has done its part`)
+    return { role, child: spawn(process.execPath, words, { stdio: ['ignore', 'inherit', 'inherit'] }) }
   })
-  await Promise.all(ends)
+  try {
+    await Promise.all(
+      children.map(async ({ role, child }) => {
+        const [code] = await once(child, 'close')
+        if (code !== 0) throw new Error(`${role} ended with ${code}.`)
+        say(`${role} has done its part`)
+      }),
+    )
+  } finally {
+    for (const { child } of children) child.kill()
+  }
 }
 
 /** What the operator does with what was made: reads it, and merges it. */
 async function merge(): Promise<void> {
   for (const role of ['image_filter_agent', 'deployment_agent']) {
-    const { branches } = (await cli('branch', 'list')) as { branches: { id: string; agent: string }[] }
-    for (const { id } of branches.filter(({ agent }) => agent === role)) {
-      await cli('branch', 'merge', id, '--yes')
+    const { branches } = (await cli('branch', 'list')) as { branches: { session: string; agent: string }[] }
+    for (const { session } of branches.filter(({ agent }) => agent === role)) {
+      await cli('branch', 'merge', session, '--yes')
       say(`the operator has merged what ${role} made`)
     }
   }
@@ -160,6 +165,8 @@ if (readdirSync(directory).length > 0)
 for (const path of [at.keys, at.tools, at.work]) mkdirSync(path, { mode: 0o755 })
 cpSync(join(here, 'article.md'), at.article)
 for (const role of ROLES) await cli('keygen', join('keys', role))
+await cli('init', '--port', '0')
+mkdirSync(at.programs)
 await makeTools()
 await configure(await publish())
 say('the dispatcher has published, the operator has configured')
@@ -169,7 +176,7 @@ try {
   await merge()
   const { envelopes } = (await cli('intent', 'inbox', '--all')) as { envelopes: { sender: string }[] }
   const results = envelopes.filter(({ sender }) => sender === 'device').length
-  const site = join(directory, '.sass-edge/workspace/site')
+  const site = join(at.workspace, 'site')
   const pages = readdirSync(site).filter((name) => name.endsWith('.html'))
   const page = pages.length === 1 && pages[0] !== undefined ? join(site, pages[0]) : ''
   const images = readdirSync(site).filter((name) => name.endsWith('.jpg'))

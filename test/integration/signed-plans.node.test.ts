@@ -152,7 +152,7 @@ t.test(
     const signed = plan(daemon, [['count', { file: '/dev/null' }]])
     const session = String(signed['session_id'])
     await drop(daemon, signed, 'operator')
-    const kept = join(daemon.directory, '.sass-edge/state/intent/plans', `${session}.plan.json`)
+    const kept = join(daemon.directory, '.sass-edge/state/intent/plans/operator', `${session}.plan.json`)
     await until(
       'the kept plan',
       () => {

@@ -149,14 +149,21 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
     return receiver === id || template.startsWith(`${PLAN_TEMPLATE} v`)
   }
 
-  /** One after the other, each marked as taken before it is begun: none is begun twice. */
+  /** What is the device's is taken; what an agent is to hear of goes on waiting for it. */
+  function bytesOf(of: Accepted): Uint8Array | undefined {
+    if (of.receiver !== id) return spool.read(of.id)
+    const given = spool.take(of.id, id)
+    return given.kind === 'given' ? given.bytes : undefined
+  }
+
+  /** One after the other, each of the device's marked as taken before it is begun: none is begun twice. */
   async function work(): Promise<void> {
     await Promise.resolve()
     for (let of = toDo.shift(); of !== undefined && !isClosed; of = toDo.shift()) {
       if (handler === undefined) continue
       try {
-        const given = spool.take(of.id, of.receiver)
-        if (given.kind === 'given') await handler(of, given.bytes)
+        const bytes = bytesOf(of)
+        if (bytes !== undefined) await handler(of, bytes)
       } catch (cause) {
         counts.handlerErrors++
         const reason = cause instanceof Error ? cause.message : 'unknown'

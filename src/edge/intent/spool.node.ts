@@ -72,6 +72,8 @@ export type Spool = {
   submit(bytes: Uint8Array, receiver: string, agent: string): Intake
   list(receiver: string | undefined): readonly Waiting[]
   take(id: string, receiver: string): Given
+  /** What one says that still waits for its receiver, and goes on waiting. */
+  read(id: string): Uint8Array | undefined
   quarantine(): readonly Quarantined[]
   release(name: string, by: string): Intake | undefined
   discard(name: string, by: string): boolean
@@ -341,12 +343,23 @@ export function createSpool(ground: SpoolGround): Spool {
       counts.taken++
       ground.note({ type: 'intent', what: 'taken', ...idsOf(of) })
     }
-    const bytes = wholeFile(path)
-    if (bytes === undefined || hostBytesDigest(bytes) !== of.digest) {
+    const bytes = asAccepted(of)
+    if (bytes === undefined) {
       ground.note({ type: 'intent', what: 'changed', ...idsOf(of) })
       return { kind: 'changed' }
     }
     return { kind: 'given', of, bytes }
+  }
+
+  /** Undefined: its file is gone or was changed. */
+  function asAccepted(of: Accepted): Uint8Array | undefined {
+    const bytes = wholeFile(acceptedPath(of))
+    return bytes !== undefined && hostBytesDigest(bytes) === of.digest ? bytes : undefined
+  }
+
+  function read(id: string): Uint8Array | undefined {
+    const of = index.find(id)
+    return of === undefined ? undefined : asAccepted(of)
   }
 
   function wholeFile(path: string): Uint8Array | undefined {
@@ -371,6 +384,7 @@ export function createSpool(ground: SpoolGround): Spool {
     submit,
     list: index.waiting,
     take,
+    read,
     quarantine: quarantine.list,
     release(name, by) {
       const found = quarantine.find(name)
