@@ -56,7 +56,7 @@ t.test('an index that is damaged stops the start, with what to do', async (t) =>
 })
 
 t.test(
-  't1: another dispatcher’s key than the pinned one stops the start, before anything is read (SA-23, SA-50)',
+  't1: another dispatcher’s key than the pinned one stops the start, before anything is read (FT-001, SA-22, SA-23, SA-44, SA-50)',
   async (t) => {
     const world = await installIntent(t, { intent: { dispatcher_pin: 'ab'.repeat(32) } })
     drop(world, signed(world))

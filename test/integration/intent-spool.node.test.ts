@@ -43,7 +43,7 @@ t.test(
 )
 
 t.test(
-  'FT-003: a file is moved before it is read, and what is no plain file is refused (SA-33, SA-52, SA-56)',
+  'FT-003, FT-007: a file is moved before it is read, and what is no plain file is refused (SA-33, SA-52, SA-56)',
   async (t) => {
     const world = await installIntent(t)
     const inbox = world.at('inbox', HELPER)

@@ -11,7 +11,7 @@ const run = promisify(execFile)
 const SCRIPT = join(import.meta.dirname, '../../demo/pipeline/pipeline.node.ts')
 
 t.test(
-  'six agents make a page of an article by signed envelopes and plans, and the record is whole (SA-01, SA-38, SA-39, SA-41, SA-42, SA-57)',
+  'six agents make a page of an article by signed envelopes and plans, and the record is whole (FT-008, SA-01, SA-38, SA-39, SA-41, SA-42, SA-57)',
   async (t) => {
     const directory = t.testdir({})
     const { stdout } = await run(process.execPath, [

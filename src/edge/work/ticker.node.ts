@@ -37,7 +37,8 @@ export function startTicker(ground: TickerGround): () => void {
   const ticker = setInterval(() => {
     const now = clock.monotonicMs()
     log.tick()
-    const isIdle = rooms.executions.running === 0 && !peers.openStreams
+    const areAtWork = rooms.executions.running > 0 || (rooms.plans?.running ?? 0) > 0
+    const isIdle = !areAtWork && !peers.openStreams
     const isAlone = isIdle && peers.count === 0
     const isWaiting = rooms.queue.size > 0 || rooms.confirmations.list().length > 0
     const areRulesGone = policyInUse.tick(isAlone && !isWaiting, now)
