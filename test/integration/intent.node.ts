@@ -3,8 +3,9 @@
  * envelopes as files and over connections.
  * @module
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { Test } from 'tap'
 import type { JsonObject } from '../../src/intent/canonical/python-json.ts'
 import { type UnsignedEnvelope, writeEnvelope } from '../../src/intent/envelopes/envelope.ts'
@@ -30,8 +31,8 @@ export type IntentWorld = {
   readonly directory: string
   /** `STATE/intent/...`. */
   at(...names: string[]): string
-  /** Names in a place of the spool, without what is being written. */
-  names(...place: string[]): string[]
+  /** Names in a place of the spool, without what is being written; of what was accepted the ids. */
+  names(place: string, receiver?: string): string[]
   seed: (name?: string) => Uint8Array
 }
 
@@ -52,14 +53,35 @@ export function worldOf(directory: string): IntentWorld {
   return {
     directory,
     at,
-    names(...place) {
+    names(place, receiver) {
+      if (place === 'accepted') return [...contentsFor(directory, receiver ?? '').keys()]
       try {
-        return readdirSync(at(...place)).filter((name) => !name.startsWith('.'))
+        return readdirSync(receiver === undefined ? at(place) : at(place, receiver)).filter(
+          (name) => !name.startsWith('.'),
+        )
       } catch {
         return []
       }
     },
     seed: (name = AGENT) => readKey(directory, name),
+  }
+}
+
+/** What waits for that receiver, or was taken lately, by id. */
+export function contentsFor(directory: string, receiver: string): ReadonlyMap<string, Uint8Array> {
+  const path = join(directory, '.sass-edge/state/intent/index.sqlite')
+  if (!existsSync(path)) return new Map()
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  try {
+    const rows = database
+      .prepare('SELECT envelope_id, bytes FROM accepted JOIN content USING (envelope_id) WHERE receiver = ?')
+      .all(receiver)
+    return new Map(rows.map(({ envelope_id, bytes }) => [String(envelope_id), bytes as Uint8Array]))
+  } catch {
+    // It is being made.
+    return new Map()
+  } finally {
+    database.close()
   }
 }
 

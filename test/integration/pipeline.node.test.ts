@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { verifyWith } from '../../src/base/crypto/ed25519.node.ts'
@@ -36,11 +37,15 @@ t.test(
     const pixels = readFileSync(join(site, `${session}.jpg`))
     t.equal(pixels.includes('GPSLatitude'), false, 'of the photo its pixels are left')
 
-    const accepted = join(directory, '.sass-edge/state/intent/accepted')
+    const index = new DatabaseSync(join(directory, '.sass-edge/state/intent/index.sqlite'), {
+      readOnly: true,
+    })
+    t.teardown(() => index.close())
     const device = readFileSync(join(directory, '.sass-edge/state/intent/device.pub'))
-    const envelopes = readdirSync(accepted, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.satl.json'))
-      .map((name) => readEnvelope(readFileSync(join(accepted, name))))
+    const envelopes = index
+      .prepare('SELECT bytes FROM content')
+      .all()
+      .map(({ bytes }) => readEnvelope(bytes as Uint8Array))
       .flatMap((read) => (read.ok ? [read.envelope] : []))
     t.ok(
       envelopes.every(({ sessionId }) => sessionId === session),

@@ -3,13 +3,14 @@
  * one to an agent waits under its session until that agent runs it.
  * @module
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { JsonObject } from '../../src/intent/canonical/python-json.ts'
 import { client } from './agents.node.ts'
 import { changeConfig, type Daemon, type Json, sassEdge, startDaemon, until } from './daemon.node.ts'
 import { told } from './handoffs.node.ts'
+import { contentsFor } from './intent.node.ts'
 import { installPlanned, plan } from './planned.node.ts'
 
 const CAPABILITIES = {
@@ -107,13 +108,10 @@ t.test(
     })
     const source = daemon.audit().find(({ type, action }) => type === 'decision' && action === 'execute')
     t.match(source, { agent: 'agent', source: 'intent', tool_name: 'count', response: 'R1' })
-    const results = join(daemon.directory, '.sass-edge/state/intent/accepted/agent')
-    await until('both results', () => existsSync(results) && readdirSync(results).length >= 2, 20_000)
-    const payloads = readdirSync(results)
-      .map(
-        (name) =>
-          JSON.parse(readFileSync(join(results, name), 'utf8')) as { payload: Json; sender_id: string },
-      )
+    const results = () => [...contentsFor(daemon.directory, 'agent').values()]
+    await until('both results', () => results().length >= 2, 20_000)
+    const payloads = results()
+      .map((bytes) => JSON.parse(Buffer.from(bytes).toString('utf8')) as { payload: Json; sender_id: string })
       .map(({ payload, sender_id }) => ({ ...payload, sender_id }))
     t.match(
       payloads.find((one) => (one as Json)['tool_call_id'] === 'c0'),

@@ -22,6 +22,7 @@ import type { VaultContents } from '../../intent/vault/contents.ts'
 import type { AuditEvent, Clock, Log, Random } from '../../ports.ts'
 import { createKeyFiles, type KeyPair, readPrivateKey } from '../state/key-file.node.ts'
 import { type Outbox, openOutbox } from './outbox.node.ts'
+import { remembering } from './remembered.node.ts'
 import { openReplayIndex } from './replay-index.node.ts'
 import { createSpool, type Spool } from './spool.node.ts'
 import { readVault, verifySignature } from './vault.node.ts'
@@ -101,6 +102,7 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
   const receivers = [id, ...config.agents.map(({ name }) => name)].filter(isSafeName)
   for (const name of receivers) makePrivateDirectory(join(directory, INBOX, name))
   const index = await openReplayIndex(join(directory, 'index.sqlite'))
+  const verify = remembering(verifySignature)
   const counts = { handlerErrors: 0 }
   const toDo: Accepted[] = []
   let handler: IntentHandler | undefined
@@ -113,7 +115,7 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
       receiver,
       senderKey: (sender) => (sender === id ? device.publicKey : keyOf(sender)),
       vault,
-      verify: verifySignature,
+      verify,
       sha256: hostSha256,
       nowMs: clock.wallMs(),
       acceptedInHour: (sender) => index.acceptedInHour(sender, clock.wallMs()),

@@ -1,7 +1,8 @@
 /**
- * What was accepted, in one SQLite file: each id once for ever, which the table itself enforces, and beside it what is
- * known of the last 31 days: by it the hourly quota is counted, and what waits is found. Times are integers; a quota by
- * texts of times counts wrong hours.
+ * What was accepted, in one SQLite file: each id once for ever, which the table itself enforces, beside it what is known
+ * of the last 31 days, by which the hourly quota is counted and what waits is found, and the bytes of what waits: that an
+ * envelope was accepted and what it says are written in one transaction. Times are integers; a quota by texts of times
+ * counts wrong hours.
  * WAL with synchronous FULL: what was answered for is there after a loss of power (0.4 ms a transaction here, and a batch
  * is one). A file that is damaged stops the start: without it an old envelope could not be told from a new one.
  * Growth: ids stay, at most INDEX_IDS of them, and then nothing further is accepted; the rest goes after 31 days.
@@ -21,7 +22,9 @@ export type ReplayIndex = {
   /** Of that sender in the hour before now. */
   acceptedInHour(sender: string, nowMs: number): number
   /** False: the id was there, and nothing is changed. */
-  accept(of: Accepted): boolean
+  accept(of: Accepted, bytes: Uint8Array): boolean
+  /** What it says; undefined: nobody is to have it any more. */
+  contentOf(id: string): Uint8Array | undefined
   /** What waits with these bytes. */
   waitingByDigest(digest: string, receiver: string): Accepted | undefined
   find(id: string): Waiting | undefined
@@ -31,9 +34,8 @@ export type ReplayIndex = {
   load(receiver: string | undefined): { readonly count: number; readonly bytes: number }
   /** Marks it. False: it was marked before. */
   take(id: string, nowMs: number): boolean
-  /** Taken before then, and their files not yet away. */
-  takenBefore(timeMs: number): readonly Accepted[]
-  forgotten(id: string): void
+  /** What those say that were taken before then goes. */
+  forgetTaken(beforeMs: number): void
   /** Those that nobody has taken in 31 days; rows of whatever is over by then go. */
   expire(nowMs: number): readonly Accepted[]
   /** With no room nothing further can be accepted, ever. */
@@ -46,11 +48,16 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS accepted (
     envelope_id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, sender TEXT NOT NULL, receiver TEXT NOT NULL,
     template TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, at_ms INTEGER NOT NULL,
-    taken_ms INTEGER, has_file INTEGER NOT NULL DEFAULT 1) STRICT;
+    taken_ms INTEGER) STRICT;
+  CREATE TABLE IF NOT EXISTS content (envelope_id TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS by_sender ON accepted (sender, at_ms);
   CREATE INDEX IF NOT EXISTS by_digest ON accepted (digest);
   CREATE INDEX IF NOT EXISTS by_receiver ON accepted (receiver, at_ms) WHERE taken_ms IS NULL;
   CREATE INDEX IF NOT EXISTS by_time ON accepted (at_ms);`
+
+/** Pages of what was taken are given back: a device that was sent much once has its disk again. */
+const PRAGMAS =
+  'PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 256'
 
 type Row = {
   readonly envelope_id: string
@@ -89,7 +96,7 @@ async function openDatabase(path: string): Promise<Database> {
   const { DatabaseSync } = await import('node:sqlite')
   try {
     const database = new DatabaseSync(path)
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 256')
+    database.exec(PRAGMAS)
     if (!isNew) {
       const found = database.prepare('PRAGMA quick_check(1)').get()
       if (found?.['quick_check'] !== 'ok') throw new Error(String(found?.['quick_check']))
@@ -124,10 +131,15 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
   const loadOfAll = sql('SELECT count(*) AS n FROM accepted WHERE taken_ms IS NULL')
   const bytes = sql('SELECT coalesce(sum(size), 0) AS n FROM accepted WHERE taken_ms IS NULL')
   const take = sql('UPDATE accepted SET taken_ms = ? WHERE envelope_id = ? AND taken_ms IS NULL')
-  const takenBefore = sql('SELECT * FROM accepted WHERE has_file = 1 AND taken_ms < ? LIMIT 256')
-  const forgotten = sql('UPDATE accepted SET has_file = 0 WHERE envelope_id = ?')
+  const keep = sql('INSERT INTO content VALUES (?, ?)')
+  const content = sql('SELECT bytes FROM content WHERE envelope_id = ?')
+  const forget = sql(
+    'DELETE FROM content WHERE envelope_id IN (SELECT envelope_id FROM accepted WHERE taken_ms < ?)',
+  )
   const expired = sql('SELECT * FROM accepted WHERE at_ms < ? AND taken_ms IS NULL LIMIT 256')
-  const dropOld = sql('DELETE FROM accepted WHERE at_ms < ? AND has_file = 0')
+  const dropOld = sql(
+    'DELETE FROM accepted WHERE at_ms < ? AND envelope_id NOT IN (SELECT envelope_id FROM content)',
+  )
   const numberOf = (row: Record<string, unknown> | undefined): number => Number(row?.['n'] ?? 0)
   let ids = numberOf(sql('SELECT count(*) AS n FROM seen').get())
 
@@ -147,11 +159,16 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
     },
     wasSeen: (id) => seen.get(id) !== undefined,
     acceptedInHour: (sender, nowMs) => numberOf(inHour.get(sender, nowMs - HOUR_MS, nowMs)),
-    accept({ id, session, sender, receiver, template, digest, size, acceptedAtMs }) {
+    accept({ id, session, sender, receiver, template, digest, size, acceptedAtMs }, bytes) {
       if (ids >= INDEX_IDS || insertSeen.run(id).changes !== 1) return false
       insert.run(id, session, sender, receiver, template, digest, size, acceptedAtMs)
+      keep.run(id, bytes)
       ids++
       return true
+    },
+    contentOf(id) {
+      const bytes = content.get(id)?.['bytes']
+      return bytes instanceof Uint8Array ? bytes : undefined
     },
     waitingByDigest(digest, receiver) {
       const row = byDigest.get(digest, receiver)
@@ -168,8 +185,9 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
       bytes: numberOf(bytes.get()),
     }),
     take: (id, nowMs) => take.run(nowMs, id).changes === 1,
-    takenBefore: (timeMs) => takenBefore.all(timeMs).map(fromRow),
-    forgotten: (id) => void forgotten.run(id),
+    forgetTaken(beforeMs) {
+      if (Number(forget.run(beforeMs).changes) > 0) database.exec('PRAGMA incremental_vacuum')
+    },
     expire(nowMs) {
       dropOld.run(nowMs - DETAILS_KEPT_MS)
       return expired.all(nowMs - DETAILS_KEPT_MS).map(fromRow)

@@ -1,24 +1,17 @@
 /**
  * The spool: envelopes out of inboxes, through quarantine and the checks, to whoever they are for. Each step leaves the
  * old state or the new one: a file is moved before it is read; that it was accepted is on the record, then in the index,
- * and only then is it in its receiver's place; whatever a crash leaves is found by where it lies and gone on with.
+ * which has its bytes from then on; whatever a crash leaves is found by where it lies and gone on with.
  *
- *     inbox/NAME -> quarantine -> (checks, record, index) -> accepted/NAME -> taken once
+ *     inbox/NAME -> quarantine -> (checks, record, index) -> taken once
  *                              -> stays, with its reason
  * Rules: docs/intent.md (the spool); FT-002, FT-003 and FT-009 of the source.
  * @module
  */
-import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { hostBytesDigest } from '../../base/crypto/sha256.node.ts'
-import { encodeHex } from '../../base/encoding/hex.ts'
-import {
-  errnoOf,
-  errnoText,
-  makePrivateDirectory,
-  readBounded,
-  syncDirectory,
-} from '../../base/files.node.ts'
+import { errnoOf, errnoText, makePrivateDirectory } from '../../base/files.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import {
   INTENT_BATCH_FILES,
@@ -27,7 +20,6 @@ import {
   WAITING_BYTES,
   WAITING_ENVELOPES,
 } from '../../intent/spool/limits.ts'
-import { envelopeName } from '../../intent/spool/names.ts'
 import type {
   Accepted,
   Claimed,
@@ -43,7 +35,6 @@ import { eachEnvelope, type Inbox, inboxesOf, stampOf } from './inboxes.node.ts'
 import { openQuarantine } from './quarantine.node.ts'
 import type { ReplayIndex } from './replay-index.node.ts'
 
-const MODE = 0o600
 /** What is done now and then. */
 const UPKEEP_MS = 60_000
 
@@ -81,17 +72,18 @@ export type Spool = {
   readonly counts: { accepted: number; refused: number; taken: number }
 }
 
-type Settled = { readonly name: string; readonly bytes: Uint8Array; readonly of: Accepted }
+type Settled = { readonly name: string; readonly of: Accepted }
 
 export function createSpool(ground: SpoolGround): Spool {
   const { directory, index, clock, random, log, settings } = ground
   const places = {
     inbox: join(directory, 'inbox'),
     quarantine: join(directory, 'quarantine'),
-    accepted: join(directory, 'accepted'),
   }
   for (const path of Object.values(places)) makePrivateDirectory(path)
   const quarantine = openQuarantine(places.quarantine, random, clock.wallMs)
+  /** What an earlier daemon had not done with: the index may have it. */
+  const leftOver = new Set(quarantine.undecided())
   const counts = { accepted: 0, refused: 0, taken: 0 }
   const looked = new Map<string, string>()
   const told = new Set<string>()
@@ -105,9 +97,6 @@ export function createSpool(ground: SpoolGround): Spool {
       say()
     }
   }
-
-  const acceptedPath = ({ id, receiver }: Accepted): string =>
-    join(places.accepted, receiver, envelopeName(id))
 
   /** Whether one more may wait for that receiver. */
   function hasRoomFor(receiver: string): boolean {
@@ -145,37 +134,13 @@ export function createSpool(ground: SpoolGround): Spool {
     }
   }
 
-  /**
-   * Puts them where their receivers find them, and out of quarantine once the disk has them there. Done again after a
-   * crash it comes to the same.
-   */
+  /** Out of quarantine: the index has them. */
   function place(settled: readonly Settled[]): void {
-    const directories = new Set<string>()
-    for (const { bytes, of } of settled) {
-      const directory = join(places.accepted, of.receiver)
-      if (!directories.has(directory)) makePrivateDirectory(directory)
-      directories.add(directory)
-      const path = acceptedPath(of)
-      if (!existsSync(path)) writeWhole(path, bytes)
-    }
-    for (const path of directories) syncDirectory(path)
     for (const { name, of } of settled) {
       quarantine.remove(name)
+      leftOver.delete(name)
       ground.arrived(of)
     }
-  }
-
-  /** Whole or not there; its directory is synced by whoever writes several. */
-  function writeWhole(path: string, bytes: Uint8Array): void {
-    const temporary = join(dirname(path), `.${encodeHex(random.bytes(8))}.tmp`)
-    writeFileSync(temporary, bytes, { flag: 'wx', mode: MODE, flush: true })
-    renameSync(temporary, path)
-  }
-
-  /** A crash came between the index and its place. */
-  function unplaced(digest: string, receiver: string): Accepted | undefined {
-    const of = index.waitingByDigest(digest, receiver)
-    return of === undefined || existsSync(acceptedPath(of)) ? undefined : of
   }
 
   type Outcome =
@@ -202,33 +167,27 @@ export function createSpool(ground: SpoolGround): Spool {
     return { kind: 'refused', name, refusal, digest: of.digest, size: of.size }
   }
 
-  /** @param fresh ids that this batch has accepted: they have no place yet, and not because of a crash */
-  function decide(name: string, fresh: Set<string>): Outcome {
+  function decide(name: string): Outcome {
     const read = quarantine.read(name)
     const { receiver = '' } = quarantine.find(name) ?? {}
     if (!read.ok) return refusedAs(name, read.refusal, { claimed: {}, digest: '', size: read.size })
     const { bytes } = read
     const digest = hostBytesDigest(bytes)
     const size = bytes.length
-    const before = unplaced(digest, receiver)
-    if (before !== undefined && !fresh.has(before.id))
-      return { kind: 'accepted', settled: { name, bytes, of: before } }
+    const before = leftOver.has(name) ? index.waitingByDigest(digest, receiver) : undefined
+    if (before !== undefined) return { kind: 'accepted', settled: { name, of: before } }
     const judged = ground.judge(bytes, receiver)
     if (judged.kind === 'refused')
       return refusedAs(name, judged.refusal, { claimed: judged.claimed, digest, size })
     const of: Accepted = { ...judged.of, digest, size, acceptedAtMs: clock.wallMs() }
-    if (!index.accept(of)) return refusedAs(name, REPLAYED, { claimed: judged.of, digest, size })
-    fresh.add(of.id)
+    if (!index.accept(of, bytes)) return refusedAs(name, REPLAYED, { claimed: judged.of, digest, size })
     ground.record(eventOf('validated', name, digest, of))
-    return { kind: 'accepted', settled: { name, bytes, of } }
+    return { kind: 'accepted', settled: { name, of } }
   }
 
   /** All of them, or none where something cannot be written: then they are judged again later. */
   function settle(names: readonly string[]): readonly Outcome[] {
-    const outcomes = index.whole(() => {
-      const fresh = new Set<string>()
-      return names.map((name) => decide(name, fresh))
-    })
+    const outcomes = index.whole(() => names.map(decide))
     place(outcomes.flatMap((outcome) => (outcome.kind === 'accepted' ? [outcome.settled] : [])))
     for (const outcome of outcomes) {
       if (outcome.kind === 'accepted') counts.accepted++
@@ -278,21 +237,15 @@ export function createSpool(ground: SpoolGround): Spool {
     return { names, isAll }
   }
 
-  function removeFile(of: Accepted): void {
-    rmSync(acceptedPath(of), { force: true })
-    index.forgotten(of.id)
-  }
-
   function upkeep(): void {
     const now = clock.monotonicMs()
     if (now - upkeepAtMs < UPKEEP_MS) return
     upkeepAtMs = now
     const wall = clock.wallMs()
-    for (const of of index.takenBefore(wall - TAKEN_KEPT_MS)) removeFile(of)
+    index.forgetTaken(wall - TAKEN_KEPT_MS)
     for (const of of index.expire(wall)) {
       ground.record({ type: 'intent', what: 'expired', ...idsOf(of) })
       index.take(of.id, wall)
-      removeFile(of)
     }
   }
 
@@ -336,39 +289,20 @@ export function createSpool(ground: SpoolGround): Spool {
 
   function take(id: string, receiver: string): Given {
     const of = index.find(id)
-    if (of === undefined || of.receiver !== receiver) return { kind: 'unknown' }
-    const path = acceptedPath(of)
-    if (of.isTaken && !existsSync(path)) return { kind: 'unknown' }
+    const bytes = of === undefined ? undefined : index.contentOf(id)
+    if (of === undefined || of.receiver !== receiver || bytes === undefined) return { kind: 'unknown' }
     if (index.take(id, clock.wallMs())) {
       counts.taken++
       ground.note({ type: 'intent', what: 'taken', ...idsOf(of) })
     }
-    const bytes = asAccepted(of)
-    if (bytes === undefined) {
-      ground.note({ type: 'intent', what: 'changed', ...idsOf(of) })
-      return { kind: 'changed' }
-    }
-    return { kind: 'given', of, bytes }
-  }
-
-  /** Undefined: its file is gone or was changed. */
-  function asAccepted(of: Accepted): Uint8Array | undefined {
-    const bytes = wholeFile(acceptedPath(of))
-    return bytes !== undefined && hostBytesDigest(bytes) === of.digest ? bytes : undefined
+    if (hostBytesDigest(bytes) === of.digest) return { kind: 'given', of, bytes }
+    ground.note({ type: 'intent', what: 'changed', ...idsOf(of) })
+    return { kind: 'changed' }
   }
 
   function read(id: string): Uint8Array | undefined {
-    const of = index.find(id)
-    return of === undefined ? undefined : asAccepted(of)
-  }
-
-  function wholeFile(path: string): Uint8Array | undefined {
-    try {
-      const read = readBounded(path, ENVELOPE_FILE_BYTES, true)
-      return read.ok ? new Uint8Array(read.bytes) : undefined
-    } catch {
-      return undefined
-    }
+    const bytes = index.contentOf(id)
+    return bytes !== undefined && hostBytesDigest(bytes) === index.find(id)?.digest ? bytes : undefined
   }
 
   function operated(what: string, { name, receiver, digest }: Quarantined, by: string): void {
@@ -376,8 +310,8 @@ export function createSpool(ground: SpoolGround): Spool {
   }
 
   // What a crash has left of writing.
-  for (const root of [places.quarantine, ...receiversIn(places.accepted)])
-    for (const name of readdirSync(root)) if (/^\.[0-9a-f]{16}\.tmp$/.test(name)) rmSync(join(root, name))
+  for (const name of readdirSync(places.quarantine))
+    if (/^\.[0-9a-f]{16}\.tmp$/.test(name)) rmSync(join(places.quarantine, name))
 
   return {
     poll,
@@ -402,10 +336,6 @@ export function createSpool(ground: SpoolGround): Spool {
     },
     counts,
   }
-}
-
-function receiversIn(accepted: string): readonly string[] {
-  return readdirSync(accepted).map((name) => join(accepted, name))
 }
 
 const REPLAYED: Refusal = Object.freeze({

@@ -28,3 +28,8 @@ export const OUTBOX_RETRY_MAX_MS = 60_000
 /** Envelopes that come in pieces over connections at the same time, and how long the next piece may take. */
 export const STAGED_ENVELOPES = 4
 export const STAGED_MS = 60_000
+
+/** Signed texts that short are remembered once they were found good: what a dispatcher signs has some 400 bytes at most. */
+export const VERIFIED_BYTES = 512
+/** Half a kilobyte each: two for every entry of a vault. */
+export const VERIFIED_REMEMBERED = 512

@@ -52,7 +52,7 @@ export type Given =
   | { readonly kind: 'given'; readonly of: Waiting; readonly bytes: Uint8Array }
   /** None of that id is for that receiver. */
   | { readonly kind: 'unknown' }
-  /** Its file is gone or was changed. */
+  /** It is not what was accepted. */
   | { readonly kind: 'changed' }
 
 export type Quarantined = {

@@ -5,6 +5,7 @@ import { DETAILS_KEPT_MS, HOUR_MS } from '../../../src/intent/spool/limits.ts'
 import type { Accepted } from '../../../src/intent/spool/room.ts'
 
 const NOW = 1_800_000_000_000
+const BYTES = new Uint8Array([123, 125])
 const of = (id: string, more: Partial<Accepted> = {}): Accepted => ({
   ...{ id, session: 's1', sender: 'ci', receiver: 'helper', template: 'blog v1', digest: `d${id}` },
   ...{ size: 2, acceptedAtMs: NOW },
@@ -14,14 +15,20 @@ const of = (id: string, more: Partial<Accepted> = {}): Accepted => ({
 t.test('the store itself takes an id once, for ever (SA-51)', async (t) => {
   const path = join(t.testdir(), 'index.sqlite')
   const first = await openReplayIndex(path)
-  t.strictSame([first.accept(of('e1')), first.accept(of('e1')), first.wasSeen('e1')], [true, false, true])
+  t.strictSame(
+    [first.accept(of('e1'), BYTES), first.accept(of('e1'), BYTES), first.wasSeen('e1')],
+    [true, false, true],
+  )
   first.take('e1', NOW)
-  first.forgotten('e1')
+  first.forgetTaken(NOW)
+  t.strictSame(first.contentOf('e1'), BYTES, 'it can be fetched again for a while')
+  first.forgetTaken(NOW + 1)
+  t.equal(first.contentOf('e1'), undefined)
   first.expire(NOW + 2 * DETAILS_KEPT_MS)
   t.equal(first.find('e1'), undefined, 'what is known of it goes')
   first.close()
   const second = await openReplayIndex(path)
-  t.strictSame([second.wasSeen('e1'), second.accept(of('e1'))], [true, false], 'its id does not')
+  t.strictSame([second.wasSeen('e1'), second.accept(of('e1'), BYTES)], [true, false], 'its id does not')
   second.close()
 })
 
@@ -32,8 +39,8 @@ t.test('an hour is an hour, whatever day or hour it lies in', async (t) => {
     ['edge', HOUR_MS],
     ['young', HOUR_MS - 1],
   ] as const)
-    index.accept(of(id, { acceptedAtMs: NOW - ago }))
-  index.accept(of('other', { sender: 'helper' }))
+    index.accept(of(id, { acceptedAtMs: NOW - ago }), BYTES)
+  index.accept(of('other', { sender: 'helper' }), BYTES)
   t.equal(index.acceptedInHour('ci', NOW), 1)
   index.close()
 })
@@ -42,7 +49,7 @@ t.test('what is begun together is done together, or not at all', async (t) => {
   const index = await openReplayIndex(join(t.testdir(), 'index.sqlite'))
   t.throws(() =>
     index.whole(() => {
-      index.accept(of('e1'))
+      index.accept(of('e1'), BYTES)
       throw new Error('the record cannot be written')
     }),
   )
