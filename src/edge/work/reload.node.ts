@@ -65,6 +65,14 @@ const FIXED: readonly (readonly [string, (config: Config) => unknown])[] = Objec
   ['log', ({ log }: Config) => log],
   ['metrics', ({ metrics }: Config) => metrics],
   ['intent.tools', runsPlans],
+  // Whose plans run, by which tools, changes at once; what takes envelopes in is made once.
+  [
+    'intent',
+    ({ intent }: Config) => ({
+      ...intent,
+      ...{ issuer_pins: null, tools: null, grants: null, plans_without_expiry: null },
+    }),
+  ],
 ] as const)
 
 /** Whether an address, as text, is in a list of ranges. */
