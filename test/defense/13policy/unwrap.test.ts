@@ -352,6 +352,34 @@ const PIECES = [
   ],
 ]
 
+t.test('what every object inherits is a word like any other, in whatever place', (t) => {
+  const inherited = ['__proto__', 'constructor', 'hasOwnProperty', 'toString', 'valueOf']
+  const places = (program: string, word: string) => [
+    [program, word],
+    [program, '-x', word],
+    [program, `--${word}`, word],
+    [program, word, '-f', word],
+    ['sh', '-c', `${program} ${word}`],
+    [word, program],
+  ]
+  for (const program of [
+    ...PIECES,
+    'git',
+    'awk',
+    'sed',
+    'busybox',
+    'tar',
+    'ssh',
+    'systemctl',
+    'apt',
+    'docker',
+  ])
+    for (const word of inherited)
+      for (const argv of places(program, word))
+        t.ok(effectiveCommands(argv, SURROUNDINGS).commands.length > 0, argv.join(' '))
+  t.end()
+})
+
 t.test('no argv makes it throw, and the outermost command is always there', (t) => {
   const word = fc.oneof(
     fc.constantFrom(...PIECES),

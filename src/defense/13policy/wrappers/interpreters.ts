@@ -5,6 +5,7 @@
  * @module
  */
 
+import { tableOf } from '../../../base/table.ts'
 import { type Call, has, type Inner } from '../arguments/inner.ts'
 import { programClass } from '../programs/program-classes.ts'
 import { innerOfScript, isStandardInput, unreadStdin } from './shell-invocation.ts'
@@ -13,10 +14,10 @@ const FILTERS = ['awk', 'sed'] as const
 /** Options by which these are given their script. */
 const SCRIPT_OPTIONS: readonly string[] = ['-e', '--expression', '--source', '-f', '--file', '-E', '--exec']
 /** And those that name a file of it. */
-export const SCRIPT_FILES: Readonly<Record<string, readonly string[]>> = {
+export const SCRIPT_FILES = tableOf<readonly string[]>({
   awk: ['-f', '--file', '-E', '--exec', '-i', '--include', '-l', '--load'],
   sed: ['-f', '--file'],
-}
+})
 /** What of the words may be a file: some tools have words of their own in its place (`deno test`). */
 const FILE = /[./]/
 const CODE_OPTIONS: readonly string[] = [

@@ -4,6 +4,7 @@
  * From git(1), git-config(1) and the pages of its subcommands.
  * @module
  */
+import { tableOf } from '../../../base/table.ts'
 import { argv, type Inner, joined, shell, tail, type Unwrap } from '../arguments/inner.ts'
 import { parseArguments } from '../arguments/options.ts'
 import { GIT_FORM, gitForm } from '../arguments/subcommands.ts'
@@ -17,7 +18,7 @@ const STARTING =
 const LEADING: readonly string[] = Object.freeze(['core.hookspath', 'include.path'])
 
 /** Options of subcommands whose value is a command. */
-const STARTING_OPTIONS: Readonly<Record<string, readonly string[]>> = Object.freeze({
+const STARTING_OPTIONS = tableOf<readonly string[]>({
   rebase: ['-x', '--exec'],
   difftool: ['-x', '--extcmd'],
   mergetool: ['-x', '--extcmd'],
@@ -35,7 +36,7 @@ const STARTING_OPTIONS: Readonly<Record<string, readonly string[]>> = Object.fre
 })
 
 /** What subcommands do with their operands that are paths: all of them, or the one at a place. */
-const OPERANDS: Readonly<Record<string, readonly [PathUse, number?]>> = Object.freeze({
+const OPERANDS = tableOf<readonly [PathUse, number?]>({
   ...Object.fromEntries(['clean', 'rm', 'mv', 'restore', 'init'].map((name) => [name, ['write'] as const])),
   ...Object.fromEntries(['clone', 'worktree'].map((name) => [name, ['write', 1] as const])),
   ...Object.fromEntries(
@@ -44,7 +45,7 @@ const OPERANDS: Readonly<Record<string, readonly [PathUse, number?]>> = Object.f
 })
 
 /** Options that name a file, whatever the subcommand. */
-const FILES: Readonly<Record<string, PathUse>> = Object.freeze({
+const FILES = tableOf<PathUse>({
   '--output': 'write',
   '--separate-git-dir': 'write',
   '-o': 'write',
