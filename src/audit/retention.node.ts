@@ -182,21 +182,25 @@ function dropSegment(directory: string, { path }: Segment, append: (event: Audit
   syncDirectory(directory)
 }
 
+/** What is kept: so many bytes, and whatever is younger than that time (RFC 3339, UTC). */
+export type Keep = { readonly bytes: number | null; readonly since: string | undefined }
+
 /**
- * Drops closed files, the oldest first, until the record takes up no more than that.
+ * Drops closed files, the oldest first, until the record takes up no more than that; and one whose last record is older
+ * than what is kept, at most: a clock that leaps takes no more than that with it.
  * @param append writes a record, and makes it last before it returns
  * @returns how many files of the chain are gone
  * @throws the system's error, or what `append` throws; then nothing is lost
  */
-export function dropOldest(
-  directory: string,
-  keepBytes: number,
-  append: (event: AuditEvent) => void,
-): number {
-  let count = 0
+export function dropOldest(directory: string, keep: Keep, append: (event: AuditEvent) => void): number {
+  let [count, old] = [0, 0]
   for (const segment of segmentsOf(directory)) {
     if (segment.path === activePath(directory)) break
-    if (totalBytes(directory, segmentsOf(directory)) <= keepBytes) break
+    const isOver = keep.bytes !== null && totalBytes(directory, segmentsOf(directory)) > keep.bytes
+    const isOld =
+      old === 0 && keep.since !== undefined && (tailOf(segment.path).last?.timestamp ?? '~') < keep.since
+    if (!isOver && !isOld) break
+    if (!isOver) old++
     dropSegment(directory, segment, append)
     count++
   }

@@ -282,6 +282,14 @@ export const CONFIG_FIELDS = {
           nullable: true,
           doc: 'What chain and sealed facts may take up together before their oldest files are dropped, on the record; null: nothing is.',
         },
+        keep_days: {
+          kind: 'integer',
+          min: 1,
+          max: 36_500,
+          default: null,
+          nullable: true,
+          doc: 'Days after which a closed file of the record is dropped, on the record, one a day at most; null: age alone drops nothing.',
+        },
         reserve_bytes: {
           kind: 'integer',
           min: 0,

@@ -27,6 +27,7 @@ import {
 import { openSealedFacts } from '../../src/audit/sealed-facts.node.ts'
 import { verifyChain } from '../../src/audit/verify-chain.node.ts'
 import { encodeHex } from '../../src/base/encoding/hex.ts'
+import type { AuditEvent } from '../../src/ports.ts'
 import { keysOf, stagedJournal } from './staged-journal.node.ts'
 
 const small = { segmentBytes: 1_500, epochRecords: 4 }
@@ -37,7 +38,7 @@ function write(journal: Journal, count: number): void {
 }
 
 function drop(directory: string, journal: Journal, keepBytes: number): number {
-  return dropOldest(directory, keepBytes, (event) => journal.append(event, true))
+  return dropOldest(directory, { bytes: keepBytes, since: undefined }, (event) => journal.append(event, true))
 }
 
 const pinned = (directory: string) => {
@@ -83,6 +84,26 @@ t.test('files are dropped until the rest fits, and the chain verifies from the p
   t.equal(drop(directory, journal, 1e9), 0, 'what fits stays')
   t.equal(drop(directory, journal, 0) > 0, true, 'what does not goes, but never the file that is written to')
   journal.append({ type: 'after' })
+  journal.close()
+  t.match(verify(directory), { ok: true })
+  t.end()
+})
+
+t.test('what is older than it is kept goes, one file at a time (JF-R32)', (t) => {
+  const directory = join(t.testdir(), 'audit')
+  const journal = open(directory)
+  write(journal, 60)
+  const append = (event: AuditEvent) => journal.append(event, true)
+  const files = () => chainPaths(directory).length
+  const before = files()
+  t.equal(
+    dropOldest(directory, { bytes: null, since: '2026-01-01T00:00:00.000Z' }, append),
+    0,
+    'nothing is so old',
+  )
+  t.equal(dropOldest(directory, { bytes: null, since: '2999-01-01T00:00:00.000Z' }, append), 1)
+  t.equal(files(), before - 1, 'a clock that leaps takes one file with it')
+  t.equal(dropOldest(directory, { bytes: null, since: undefined }, append), 0)
   journal.close()
   t.match(verify(directory), { ok: true })
   t.end()

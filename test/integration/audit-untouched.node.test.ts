@@ -127,7 +127,7 @@ for (const who of everyone(t)) {
   }
   for (const place of PLACES)
     await t.test(
-      `no tool writes in the directory of the audit: a daemon of ${who.name}, ${place.name} (JF-F09)`,
+      `no tool writes in the directory of the audit: a daemon of ${who.name}, ${place.name} (JF-F09, JF-R32)`,
       (t) => untouched(t, who, place),
     )
 }

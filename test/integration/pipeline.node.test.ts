@@ -12,14 +12,15 @@ const run = promisify(execFile)
 const SCRIPT = join(import.meta.dirname, '../../demo/pipeline/pipeline.node.ts')
 
 t.test(
-  'six agents make a page of an article by signed envelopes and plans, and the record is whole (FT-008, SA-01, SA-38, SA-39, SA-41, SA-42, SA-57)',
+  'six agents make a page of an article by signed envelopes and plans, and the record is whole (FT-008, SA-01, SA-38, SA-39, SA-41, SA-42, SA-57, JF-F11)',
   async (t) => {
     const directory = t.testdir({})
-    const { stdout } = await run(process.execPath, [
+    const { stdout, stderr } = await run(process.execPath, [
       '--disable-warning=ExperimentalWarning',
       SCRIPT,
       directory,
     ])
+    t.match(stderr, /tools loaded=2 refused=0/, 'the manifests that ship are valid')
     t.match(stdout, /deployment_agent has done its part/)
     t.match(stdout, /every decision comes out the same once more/)
 

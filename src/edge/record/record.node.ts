@@ -23,6 +23,8 @@ import { checkRulesPin, haltAtStart, isIntegrityRisk, setAside } from './integri
 import { type KeptFile, openKeptFile } from './kept-results.node.ts'
 import { createUnusedPolicies } from './unused-policies.node.ts'
 
+const DAY_MS = 86_400_000
+
 export type RecordObserver = { seen?: (event: AuditEvent, timestamp: string) => void }
 
 export type DeviceRecord = {
@@ -84,7 +86,7 @@ function withAudit(
   { config, clock, reserve }: Omit<Ground, 'levelStore'>,
   audit: Journal,
 ): Omit<DeviceRecord, 'observer'> {
-  const { directory, segment_bytes, keep_bytes, fsync } = config.audit
+  const { directory, segment_bytes, keep_bytes, keep_days, fsync } = config.audit
   const executionsDirectory = join(config.state_directory, 'executions')
   const lines = (place: string) => ({
     directory: place,
@@ -117,15 +119,19 @@ function withAudit(
       throw new SassError('STATE_UNWRITABLE', 'Nothing was dropped: the disk does not keep what says so.')
   }
 
-  /** After which closed file was looked how much there is; at the start as well. */
+  /** After which closed file was looked how much there is, and when how old it is; at the start as well. */
   let lookedAt = -1
+  let agedAtMs = Number.NEGATIVE_INFINITY
   const unused = createUnusedPolicies(directory, policiesPath(config))
 
   function drop(): void {
-    if (keep_bytes === null || lookedAt === audit.closedFiles) return
+    const isDue = keep_days !== null && clock.monotonicMs() - agedAtMs >= DAY_MS
+    if (!isDue && (keep_bytes === null || lookedAt === audit.closedFiles)) return
     const isFirst = lookedAt === -1
-    const dropped = dropOldest(directory, keep_bytes, appendForGood)
+    const since = isDue ? new Date(clock.wallMs() - keep_days * DAY_MS).toISOString() : undefined
+    const dropped = dropOldest(directory, { bytes: keep_bytes, since }, appendForGood)
     lookedAt = audit.closedFiles
+    if (isDue) agedAtMs = clock.monotonicMs()
     // A run before this one may have ended between the files and the policies that they named.
     if (dropped > 0 || isFirst) unused.look()
   }

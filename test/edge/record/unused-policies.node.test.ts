@@ -103,7 +103,9 @@ const totalOf = (directory: string) =>
 const namesIn = (policies: string, extension: string) =>
   readdirSync(policies).filter((name) => name.endsWith(extension)).length
 const dropOne = ({ directory, journal }: Staged) =>
-  dropOldest(directory, totalOf(directory) - 1, (event) => journal.append(event, true))
+  dropOldest(directory, { bytes: totalOf(directory) - 1, since: undefined }, (event) =>
+    journal.append(event, true),
+  )
 const replay = (directory: string) => replayChain(directory, programVersion())
 
 function sweep({ directory, policies }: Staged): void {
