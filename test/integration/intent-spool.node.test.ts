@@ -5,7 +5,7 @@ import { startDaemon, until } from './daemon.node.ts'
 import { drop, HELPER, installIntent, intentEvents, newId, signed, started } from './intent.node.ts'
 
 t.test(
-  'a valid envelope goes through quarantine to its receiver and is on the record (SA-32, SA-34)',
+  'a valid envelope goes through quarantine to its receiver and is on the record (SA-32, SA-34, JF-R29)',
   async (t) => {
     const world = await installIntent(t)
     const daemon = await started(t, world)

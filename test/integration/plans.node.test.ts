@@ -69,7 +69,7 @@ t.test('a signed plan runs once, call by call, and the record says each (SA-28, 
   t.equal((await daemon.cli(['audit', 'replay'])).code, 0)
 })
 
-t.test('what is wrong with one call keeps all from running, and is said', async (t) => {
+t.test('what is wrong with one call keeps all from running, and is said (JF-013)', async (t) => {
   const daemon = await startPlanned(t)
   const agent = await client(daemon)
   t.teardown(() => agent.close())
@@ -140,7 +140,7 @@ t.test('FT-006: with another pin than the key of the issuer the daemon does not 
 })
 
 t.test(
-  'only tools whose manifests are granted, whole and nobody else’s are loaded (OS-15, OS-16, OS-17)',
+  'only tools whose manifests are granted, whole and nobody else’s are loaded (OS-15, OS-16, OS-17, JF-R25)',
   async (t) => {
     const wants = manifest('wants', '/usr/bin/true', [], { permissions: ['fs:read', 'network:http'] })
     const unknown = manifest('unknown', '/usr/bin/true', [], { permissions: ['fs:delete'] })
@@ -180,7 +180,7 @@ t.test(
   },
 )
 
-t.test('a tool whose file was replaced does not run', async (t) => {
+t.test('a tool whose file was replaced does not run (JF-R25)', async (t) => {
   const directory = await installPlanned(t, ON_REAL_FILES, [MAKE])
   const program = join(directory, 'program')
   copyFileSync('/usr/bin/mkdir', program)
