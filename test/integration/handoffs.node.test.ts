@@ -12,7 +12,7 @@ import { type Json, startDaemon, until } from './daemon.node.ts'
 import { handed, MESSAGE, rejected, send, told, whole } from './handoffs.node.ts'
 
 t.test(
-  'what one agent hands over is had by the other alone, whole, after a restart too, and its chain is on record (JF-017, JF-067, JF-068, JF-F07, JF-F17, JF-R21, JF-R23, JF-R24)',
+  'what one agent hands over is had by the other alone, whole, after a restart too, and its chain is on record (JF-017, JF-067, JF-068, JF-F07, JF-F17, JF-R21, JF-R23, JF-R24, JF-R29)',
   async (t) => {
     const daemon = await whole(t)
     const agent = await client(daemon)
