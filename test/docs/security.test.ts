@@ -44,7 +44,7 @@ t.test(
 )
 
 t.test(
-  'who is trusted with what, every layer, level and response, and what stands against which attack (JF-N13)',
+  'who is trusted with what, every layer, level and response, and what stands against which attack (JF-001, JF-N13)',
   async (t) => {
     const root = join(docs, '..')
     const page = readFileSync(join(docs, 'security.md'), 'utf8')
