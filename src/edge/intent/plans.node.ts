@@ -23,7 +23,7 @@ import { planHandler, sendResult } from './signed-plans.node.ts'
 import { loadTools } from './tools.node.ts'
 
 /** Whether a device runs plans: it has tools for them, or takes in what is signed. */
-export function runsPlans({ intent }: Config): boolean {
+export function runsPlans({ intent }: Pick<Config, 'intent'>): boolean {
   return intent.tools !== null || intent.vault !== null
 }
 
@@ -31,7 +31,7 @@ export function runsPlans({ intent }: Config): boolean {
  * What of plans follows from the configuration alone.
  * @throws SassError CONFIG_INVALID where a pin is of another key than the agent's, CONFIG_LOAD_FAILED for the tools
  */
-export function planSettings({ intent, agents }: Config): PlanSettings {
+export function planSettings({ intent, agents }: Pick<Config, 'intent' | 'agents'>): PlanSettings {
   const made = createPlanGate({
     pins: Object.fromEntries(Object.entries(intent.issuer_pins).map(([name, { sha256 }]) => [name, sha256])),
     keyOf(issuer) {

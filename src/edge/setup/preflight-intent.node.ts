@@ -1,12 +1,13 @@
 /**
- * Whether what arrives signed can be taken in: the vault as the daemon itself would read it, its pin first, and the
- * directories that envelopes come from.
+ * Whether what arrives signed can be taken in and done: the vault as the daemon itself would read it, its pin first, the
+ * directories that envelopes come from, the pins of issuers, and the tools of plans.
  * @module
  */
 
 import { statOf } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
 import { asSassError } from '../../errors.ts'
+import { planSettings, runsPlans } from '../intent/plans.node.ts'
 import { readVault } from '../intent/vault.node.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
 
@@ -19,22 +20,46 @@ async function checkVault(directory: string, pin: string): Promise<readonly Find
       ...notes.map((note) => warn(check, note.replace(/\.$/, ''), 'publish it anew, or remove it')),
     ]
   } catch (error) {
-    const known = asSassError(error)
-    if (known === undefined) throw error
-    const at = known.message.lastIndexOf(': ')
-    const [detail, remedy] = [known.message.slice(0, at), known.message.slice(at + 2).replace(/\.$/, '')]
-    return [fail(known.code === 'PIN_MISMATCH' ? 'intent.dispatcher_pin' : check, detail, remedy)]
+    return [failed(error, (code) => (code === 'PIN_MISMATCH' ? 'intent.dispatcher_pin' : check))]
   }
 }
 
-/** Nothing where no vault is named. */
-export async function checkIntent({ intent }: Pick<Config, 'intent'>): Promise<readonly Finding[]> {
-  if (intent.vault === null) return []
+/** A refusal of the start, as a finding: its sentence ends with what to do. */
+function failed(error: unknown, checkOf: (code: string) => string): Finding {
+  const known = asSassError(error)
+  if (known === undefined) throw error
+  const at = known.message.lastIndexOf(': ')
+  const [detail, remedy] = [known.message.slice(0, at), known.message.slice(at + 2).replace(/\.$/, '')]
+  return fail(checkOf(known.code), detail, remedy)
+}
+
+function checkPlans(config: Pick<Config, 'intent' | 'agents'>): readonly Finding[] {
+  const check = 'intent.tools'
+  if (!runsPlans(config)) return []
+  try {
+    const { loaded, refused } = planSettings(config).tools
+    return [
+      ...(loaded.size > 0 ? [pass(check, `plans may call ${[...loaded.keys()].join(', ')}`)] : []),
+      ...refused.map(({ file, why }) =>
+        warn(check, `${file} is not loaded: ${why}`, 'correct it, or grant what it wants in intent.grants'),
+      ),
+    ]
+  } catch (error) {
+    return [failed(error, () => 'intent.issuer_pins')]
+  }
+}
+
+/** Nothing where neither a vault nor tools are named. */
+export async function checkIntent(config: Pick<Config, 'intent' | 'agents'>): Promise<readonly Finding[]> {
+  const { intent } = config
+  const plans = checkPlans(config)
+  if (intent.vault === null) return plans
   const absent = intent.drop_directories.filter((path) => statOf(path)?.isDirectory() !== true)
   return [
     ...(await checkVault(intent.vault, intent.dispatcher_pin ?? '')),
     ...absent.map((path) =>
       warn('intent.drop_directories', `${path} is not there now`, 'it is taken from when it comes'),
     ),
+    ...plans,
   ]
 }
