@@ -3,6 +3,7 @@
  * goes on only with the incident named; nothing of the evidence is lost.
  * @module
  */
+
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,6 +11,9 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { canonicalize } from '../../src/base/encoding/canonical-json.ts'
+import { CONSTITUTION_VERSION } from '../../src/intent/proposals/constitution.ts'
+import { integrityExit } from '../../src/intent/proposals/decide.ts'
+import { systemEvent } from '../../src/intent/proposals/observations.ts'
 import { auditEvents, changeConfig, install, sassEdge, startDaemon } from './daemon.node.ts'
 
 const stateOf = (directory: string) => join(directory, '.sass-edge/state')
@@ -62,8 +66,11 @@ t.test(
       t.match(incident, /^[0-9a-f]{64}$/, name)
       const exit = JSON.parse(readFileSync(join(state, 'exit-record.json'), 'utf8'))
       t.strictSame(
-        { ...exit.event, why: typeof exit.event.why },
-        { type: 'exit', reason: 'INTEGRITY_RISK', why: 'string', by: 'start', instance: null },
+        exit.event,
+        {
+          ...{ type: 'exit', reason: 'INTEGRITY_RISK', why: exit.event.why, by: 'start', instance: null },
+          exit_record: byTheKernel(exit.event.why, exit.event.exit_record.created_at),
+        },
         'no warrant and no request is in it',
       )
       t.equal(exit.chain_hash, incident, 'it is the one that is named')
@@ -160,6 +167,13 @@ t.test(
   },
 )
 
+/** What the kernel makes of a start that failed. */
+function byTheKernel(why: string, at: string) {
+  const { id: observation } = systemEvent('startup_integrity_fail', why)
+  const { id } = integrityExit(CONSTITUTION_VERSION, { observationIds: [observation], detail: why, at })
+  return { created_at: at, id, observation, reason_code: 'INTEGRITY_RISK' }
+}
+
 t.test('a start that fails leaves an exit record behind, whatever it failed of (RX-35)', async (t) => {
   const exits = (directory: string) => auditEvents(directory).filter(({ type }) => type === 'exit')
   const fileOf = (directory: string) => join(stateOf(directory), 'failed-start.json')
@@ -205,6 +219,7 @@ t.test('a start that fails leaves an exit record behind, whatever it failed of (
     const record = JSON.parse(readFileSync(fileOf(directory), 'utf8'))
     const { event, timestamp, chain_hash } = record
     t.match(event, { type: 'exit', reason: /^[A-Z_]+$/, by: 'start' }, name)
+    t.strictSame(event.exit_record, byTheKernel(event.why, event.exit_record.created_at), name)
     t.ok(sentence.includes(event.why), `${name}: ${event.why}`)
     t.equal(hashOf({ event, timestamp }), chain_hash)
     t.equal(readFileSync(join(stateOf(directory), 'audit/audit.jsonl'), 'utf8'), before)

@@ -14,6 +14,9 @@ import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { errnoOf, errnoText, replaceFile } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
 import { asSassError, SassError } from '../../errors.ts'
+import { CONSTITUTION_VERSION } from '../../intent/proposals/constitution.ts'
+import { integrityExit } from '../../intent/proposals/decide.ts'
+import { systemEvent } from '../../intent/proposals/observations.ts'
 import type { AuditEvent, AuditSink, Clock } from '../../ports.ts'
 import { readRulesText } from '../policy/rules-path.node.ts'
 import type { LevelStore } from '../state/level-store.node.ts'
@@ -24,6 +27,21 @@ type Ground = { readonly config: Config; readonly clock: Clock; readonly levelSt
 const INCIDENT = 'exit-record.json'
 /** And that of the last start that failed otherwise, before there was a chain. */
 const FAILED_START = 'failed-start.json'
+
+/**
+ * How a start ends that fails, as an event: with the exit record that the kernel of proposals makes of it, which needs
+ * no constitution that can be read.
+ * Rules: RSA-0, A72; docs/proposals.md.
+ */
+function exitEvent(reason: string, why: string, wallMs: number): AuditEvent {
+  const seen = systemEvent('startup_integrity_fail', why)
+  const at = new Date(wallMs).toISOString()
+  const { id, reason_code, created_at } = integrityExit(CONSTITUTION_VERSION, {
+    ...{ observationIds: [seen.id], detail: why, at },
+  })
+  const record = { id, reason_code, created_at, observation: seen.id }
+  return { type: 'exit', reason, why, by: 'start', instance: null, exit_record: record }
+}
 
 /** The hash of the exit record: in the chain where that is whole, else in a file of its own. */
 function recordExit(
@@ -53,7 +71,7 @@ function recordExit(
  */
 export function haltAtStart(ground: Ground, cause: SassError, audit?: AuditSink): SassError {
   const why = cause.message
-  const event = { type: 'exit', reason: 'INTEGRITY_RISK', why, by: 'start', instance: null }
+  const event = exitEvent('INTEGRITY_RISK', why, ground.clock.wallMs())
   const incident = recordExit(ground, event, audit, INCIDENT)
   const { entries } = ground.levelStore.state
   const halted = { scope: 'daemon', name: '', level: 'HALT', why, sinceMs: ground.clock.wallMs() } as const
@@ -96,7 +114,7 @@ export async function endingOnRecord<T>(
     }
     // An incident has its record already.
     if (!('incident' in details)) {
-      const event = { type: 'exit', reason: code, why: message, by: 'start', instance: null }
+      const event = exitEvent(code, message, ground.clock.wallMs())
       try {
         recordExit(ground, event, opened.record?.audit, FAILED_START)
       } catch {

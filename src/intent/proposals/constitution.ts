@@ -10,6 +10,9 @@ import { encodeHex } from '../../base/encoding/hex.ts'
 import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { CONSTITUTION_BYTES } from './limits.ts'
 
+/** Of the constitution that ships, and what its citations name. */
+export const CONSTITUTION_VERSION = '0.1.1'
+
 /** SHA-256 of the file that ships, policy/constitution/proposals.v0.1.1.json. To change that file is to change this. */
 export const CONSTITUTION_SHA256 = '84ed0b5c67db826e53872306cf633dd0849fb16fde63d4cc18cb8fe7a24c5d63'
 /** Of the document in YAML that ours has its ids, limits and pointers from. */
