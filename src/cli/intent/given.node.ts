@@ -2,7 +2,7 @@
  * What the verbs of `sass-edge intent` are given: options that must be there, files of JSON, keys.
  * @module
  */
-import { readFileSync } from 'node:fs'
+import { readSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
@@ -10,6 +10,8 @@ import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 
 const STDIN = '-'
+const STDIN_FD = 0
+const STDIN_PIECE_BYTES = 65_536
 
 /** The value of an option without which there is nothing to do. SassError USAGE with what it is for. */
 export function required(context: CommandContext, name: string, meaning: string): string {
@@ -23,12 +25,25 @@ export function requiredPath(context: CommandContext, name: string, meaning: str
   return resolve(context.cwd, required(context, name, meaning))
 }
 
+/** All of stdin; undefined: it is more. */
+function stdinBytes(limitBytes: number): Uint8Array | undefined {
+  const pieces: Uint8Array[] = []
+  for (let size = 0; size <= limitBytes; ) {
+    const piece = Buffer.alloc(STDIN_PIECE_BYTES)
+    const read = readSync(STDIN_FD, piece)
+    if (read === 0) return Buffer.concat(pieces)
+    pieces.push(piece.subarray(0, read))
+    size += read
+  }
+  return undefined
+}
+
 /** The bytes of a file of at most so many, or of stdin for `-`. SassError USAGE with the path. */
 export function readGiven(context: CommandContext, path: string, limitBytes: number): Uint8Array {
   try {
     if (path === STDIN) {
-      const bytes = readFileSync(0)
-      if (bytes.length <= limitBytes) return bytes
+      const bytes = stdinBytes(limitBytes)
+      if (bytes !== undefined) return bytes
       throw new SassError('USAGE', `stdin has more than ${limitBytes} bytes and was not used: give less.`)
     }
     const read = readBounded(resolve(context.cwd, path), limitBytes)

@@ -17,7 +17,7 @@ import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT, exitOfRemote } from '../words/exit-codes.ts'
 import { alignColumns } from '../words/listing.ts'
-import { readInput } from './read-input.node.ts'
+import { readGiven } from './given.node.ts'
 
 const ENOENT = 2
 
@@ -75,7 +75,7 @@ const connect = (context: CommandContext) =>
 /** @param word a file, `-` for stdin, or the session of a plan that is kept for whoever runs it */
 export async function runPlan(context: CommandContext, word: string): Promise<number> {
   const isSession = word !== '-' && isSafeName(word) && !existsSync(resolve(context.cwd, word))
-  const plan = isSession ? { sessionId: word } : readInput(context, word, PLAN_FRAME_BYTES, 'The plan')
+  const plan = isSession ? { sessionId: word } : readGiven(context, word, PLAN_FRAME_BYTES)
   const client = await connect(context)
   const { json } = context.output
   const result = await client.plans.run(plan, (source, bytes) => {

@@ -22,13 +22,13 @@ import { planOf, signPlan, type UnsignedPlan } from '../../intent/plans/plan.ts'
 import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { readInput } from './read-input.node.ts'
+import { readGiven } from './given.node.ts'
 
 const DAY_SECONDS = 86_400
 const MODE = 0o644
 
 function readCalls(context: CommandContext, file: string): JsonObject {
-  const json = readIntentJson(readInput(context, file, PLAN_BYTES, 'The plan'), PLAN_BYTES)
+  const json = readIntentJson(readGiven(context, file, PLAN_BYTES), PLAN_BYTES)
   if (json.ok && isJsonObject(json.value)) return json.value
   throw new SassError(
     'USAGE',
