@@ -108,7 +108,7 @@ export const INTENT = {
     quarantine_max: {
       kind: 'integer',
       min: 1,
-      max: 10_000,
+      max: 100_000,
       default: QUARANTINE_FILES,
       doc: 'Files in quarantine, the refused ones included. With so many nothing further is taken in.',
     },

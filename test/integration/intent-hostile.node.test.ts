@@ -82,7 +82,7 @@ function oddFile(world: IntentWorld, draw: Draw): void {
 
 t.test('none of the hostile ones comes in, and the daemon goes on (t30)', async (t) => {
   t.setTimeout(3_600_000)
-  const world = await installIntent(t, { intent: { quarantine_max: 10_000, envelopes_per_hour: 1_000_000 } })
+  const world = await installIntent(t, { intent: { quarantine_max: 100_000, envelopes_per_hour: 1_000_000 } })
   const daemon = await started(t, world)
   const valid = signed(world)
   drop(world, valid)
