@@ -5,8 +5,6 @@
 
 // ---- Envelopes and the vault ------------------------------------------------------------------------------
 
-/** SAOE 2.2, check 1: the file of an envelope, before it is parsed. */
-export const ENVELOPE_BYTES = 1_048_576
 /** Arrays and objects inside one another, the envelope itself included; as every other JSON here. */
 export const ENVELOPE_DEPTH = 64
 /** Values in one envelope: texts may be long, but what is looked at one by one is bounded (32,768 take some 20 ms). */
@@ -17,9 +15,6 @@ export const HUMAN_READABLE_CHARS = 4_096
 export const ENVELOPE_AGE_MS = 30 * 86_400_000
 /** How far the sender's clock may be ahead of ours. */
 export const ENVELOPE_AHEAD_MS = 300_000
-/** SAOE, AgentShim: envelopes of one sender that are accepted within an hour. */
-export const ENVELOPES_PER_SENDER_HOUR = 1_000
-export const QUOTA_WINDOW_MS = 3_600_000
 /** A template or a capability set, opened; and what all of a vault take together in memory. */
 export const VAULT_ENTRY_BYTES = 1_048_576
 export const VAULT_BYTES = 16_777_216

@@ -16,6 +16,7 @@ import { installPlanned, plan } from './planned.node.ts'
 const CAPABILITIES = {
   capability_set_id: 'caps_plans',
   version: '1',
+  allowed_actions: [{ action_type: 'count', compiler_id: 'c', allowed_templates: ['execution_plan'] }],
   tool_permissions: [{ tool: 'count', allowed_args: ['file'] }],
 }
 

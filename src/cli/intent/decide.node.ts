@@ -8,7 +8,6 @@
 import { fstatSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import { loadLaw } from '../../edge/intent/constitution.node.ts'
 import { appendLogs, lookUp, readLogs } from '../../edge/intent/proposal-files.node.ts'
@@ -25,6 +24,7 @@ import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { SUMMARIES } from '../words/summaries.ts'
+import { readGiven } from './given.node.ts'
 
 /** What was decided, as an exit code; everything else is EXIT.LOCAL. */
 const EXIT_OF = Object.freeze({ ACTION: EXIT.OK, REFUSE: 1, EXIT: 2 })
@@ -49,30 +49,10 @@ function unusable(path: string, since: string): SassError {
   )
 }
 
-async function stdinBytes(): Promise<Uint8Array> {
-  if (fstatSync(0).isCharacterDevice()) throw unusable('stdin', 'it is a terminal')
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of process.stdin) {
-    chunks.push(chunk as Buffer)
-    bytes += (chunk as Buffer).length
-    if (bytes > FILE_BYTES) throw unusable('stdin', `it has more than ${FILE_BYTES} bytes`)
-  }
-  return Buffer.concat(chunks)
-}
-
-function fileBytes(path: string): Uint8Array {
-  try {
-    const read = readBounded(path, FILE_BYTES)
-    if (read.ok) return read.bytes
-    throw unusable(
-      path,
-      read.reason === 'too-large' ? `it has more than ${FILE_BYTES} bytes` : 'it is no file',
-    )
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    throw unusable(path, errnoText(errnoOf(error)))
-  }
+/** @param path absent: stdin */
+function bytesOf(context: CommandContext, path: string | undefined): Uint8Array {
+  if (path === undefined && fstatSync(0).isCharacterDevice()) throw unusable('stdin', 'it is a terminal')
+  return readGiven(context, path ?? '-', FILE_BYTES)
 }
 
 function isPaths(value: Json | undefined): value is RealPaths {
@@ -157,7 +137,7 @@ function tell(context: CommandContext, decided: Decided, state: CycleState, cycl
 async function decideOne(context: CommandContext, law: Law, path: string | undefined): Promise<number> {
   const { options } = context.arguments
   const logs = optionValue(options, 'logs')
-  const given = givenIn(path ?? 'stdin', path === undefined ? await stdinBytes() : fileBytes(path))
+  const given = givenIn(path ?? 'stdin', bytesOf(context, path))
   const state = stateOf(law, logs, given)
   const asked: Omit<CycleInput, 'cycle' | 'realPaths'> = {
     session: NO_SESSION,

@@ -5,11 +5,13 @@
  * Rules: docs/intent.md section 2.
  * @module
  */
+
 import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { publicKeyOf, signWith } from '../../base/crypto/ed25519.node.ts'
 import { createFile, errnoOf, errnoText, lstatOf } from '../../base/files.node.ts'
+import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import { readVaultEntry } from '../../edge/intent/vault-entry.node.ts'
 import { readPrivateKey } from '../../edge/state/key-file.node.ts'
 import { SassError } from '../../errors.ts'
@@ -23,7 +25,7 @@ import {
   type TemplateRef,
   writeEnvelope,
 } from '../../intent/envelopes/envelope.ts'
-import { ENVELOPE_BYTES, MANIFEST_BYTES } from '../../intent/limits.ts'
+import { MANIFEST_BYTES } from '../../intent/limits.ts'
 import { manifestPath } from '../../intent/vault/layout.ts'
 import { readManifest } from '../../intent/vault/manifest.ts'
 import type { Template } from '../../intent/vault/template.ts'
@@ -87,7 +89,7 @@ async function meantTemplate(context: CommandContext): Promise<Meant> {
 
 function readPayload(context: CommandContext, template: Template | undefined): JsonObject {
   const path = required(context, 'payload', '--payload FILE, or - for stdin')
-  const json = readIntentJson(readGiven(context, path, ENVELOPE_BYTES), ENVELOPE_BYTES)
+  const json = readIntentJson(readGiven(context, path, ENVELOPE_FILE_BYTES), ENVELOPE_FILE_BYTES)
   if (!json.ok || !isJsonObject(json.value))
     throw new SassError(
       'USAGE',
@@ -153,10 +155,12 @@ export async function pack(context: CommandContext): Promise<number> {
   )
   const bytes = writeEnvelope(envelope)
   // As its receiver will: a name or a text that no envelope may have is told here.
-  const read = bytes.length > ENVELOPE_BYTES ? undefined : readEnvelope(bytes)
+  const read = bytes.length > ENVELOPE_FILE_BYTES ? undefined : readEnvelope(bytes)
   if (read?.ok !== true) {
     const problem =
-      read === undefined ? `it has more than ${ENVELOPE_BYTES} bytes` : `its ${read.field} ${read.problem}`
+      read === undefined
+        ? `it has more than ${ENVELOPE_FILE_BYTES} bytes`
+        : `its ${read.field} ${read.problem}`
     throw new SassError('USAGE', `No device would take this envelope, since ${problem}: correct that.`)
   }
   if (optionValue(options, 'out') === '-') {

@@ -8,8 +8,9 @@
  */
 import { closeSync, constants, type Dirent, lstatSync, opendirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { isSafeName } from '../../intent/canonical/shape.ts'
 import { INBOX_ENTRIES } from '../../intent/spool/limits.ts'
-import { isEnvelopeName, isSafeName } from '../../intent/spool/names.ts'
+import { isEnvelopeName } from '../../intent/spool/names.ts'
 
 export type Inbox = {
   readonly path: string

@@ -11,11 +11,11 @@ import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { hostSha256 } from '../../base/crypto/sha256.node.ts'
 import { makePrivateDirectory } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
+import { isSafeName } from '../../intent/canonical/shape.ts'
 import { checkEnvelope } from '../../intent/envelopes/checks.ts'
 import type { Envelope } from '../../intent/envelopes/envelope.ts'
 import { refusalText } from '../../intent/envelopes/refusal.ts'
 import { PLAN_TEMPLATE } from '../../intent/plans/plan.ts'
-import { isSafeName } from '../../intent/spool/names.ts'
 import type { Accepted, IntentRoom, Judged, SpoolReadings } from '../../intent/spool/room.ts'
 import { createStaging } from '../../intent/spool/staging.ts'
 import type { VaultContents } from '../../intent/vault/contents.ts'
@@ -104,7 +104,7 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
   const index = await openReplayIndex(join(directory, 'index.sqlite'))
   const verify = remembering(verifySignature)
   const counts = { handlerErrors: 0 }
-  const toDo: Accepted[] = []
+  const waitingWork: Accepted[] = []
   let handler: IntentHandler | undefined
   let isClosed = false
   let cancel = () => {}
@@ -140,7 +140,7 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
     settings: () => ({ quarantineMax: quarantine_max, dropDirectories: drop_directories }),
     arrived(of) {
       if (!isOurs(of)) return
-      toDo.push(of)
+      waitingWork.push(of)
       working ??= work()
     },
   })
@@ -161,7 +161,7 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
   /** One after the other, each of the device's marked as taken before it is begun: none is begun twice. */
   async function work(): Promise<void> {
     await Promise.resolve()
-    for (let of = toDo.shift(); of !== undefined && !isClosed; of = toDo.shift()) {
+    for (let of = waitingWork.shift(); of !== undefined && !isClosed; of = waitingWork.shift()) {
       if (handler === undefined) continue
       try {
         const bytes = bytesOf(of)
@@ -212,7 +212,7 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
     vault: () => vault,
     start(handle) {
       handler = handle
-      toDo.push(...index.waiting(id))
+      waitingWork.push(...index.waiting(id))
       working ??= work()
       look()
     },

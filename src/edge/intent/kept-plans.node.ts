@@ -55,6 +55,12 @@ export function createKeptPlans(root: string): KeptPlans {
           sender,
           capability_set: {
             ...{ capability_set_id: capabilitySet.id, version: capabilitySet.version },
+            allowed_actions: capabilitySet.allowedActions.map(
+              ({ actionType, allowedTemplates, compilerId }) => ({
+                ...{ action_type: actionType, allowed_templates: allowedTemplates },
+                compiler_id: compilerId,
+              }),
+            ),
             tool_permissions: capabilitySet.toolPermissions.map(({ tool, allowedArgs }) => ({
               tool,
               allowed_args: allowedArgs,

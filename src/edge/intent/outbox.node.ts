@@ -10,8 +10,9 @@ import { join } from 'node:path'
 import { createFile, errnoOf, errnoText, makePrivateDirectory, readBounded } from '../../base/files.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import { SassError } from '../../errors.ts'
+import { isSafeName } from '../../intent/canonical/shape.ts'
+import { ENVELOPE_SUFFIX, envelopeFileName } from '../../intent/envelopes/envelope.ts'
 import { OUTBOX_FILES, OUTBOX_RETRY_MAX_MS, OUTBOX_RETRY_MS } from '../../intent/spool/limits.ts'
-import { ENVELOPE_SUFFIX, envelopeName, isSafeName } from '../../intent/spool/names.ts'
 import type { AuditEvent, Clock, Log } from '../../ports.ts'
 
 const MODE = 0o600
@@ -117,7 +118,7 @@ export function openOutbox(ground: OutboxGround): Outbox {
           'STATE_UNWRITABLE',
           `${OUTBOX_FILES} envelopes wait in the outbox, so that this one was not kept: make room by delivering them (intent.outbox_directory).`,
         )
-      const name = envelopeName(id)
+      const name = envelopeFileName(id)
       makePrivateDirectory(join(root, receiver))
       try {
         createFile(join(root, receiver, name), bytes, MODE)

@@ -5,10 +5,12 @@
  * Rules: SAOE context 2.2; docs/intent.md section 2.
  * @module
  */
+
 import { decodeHex } from '../../base/encoding/hex.ts'
+import { ENVELOPE_FILE_BYTES, ENVELOPES_PER_HOUR } from '../../config/intent-limits.ts'
 import { pythonDefaultLength } from '../canonical/python-json.ts'
 import { readUtcTime } from '../canonical/utc-time.ts'
-import { ENVELOPE_AGE_MS, ENVELOPE_AHEAD_MS, ENVELOPE_BYTES, ENVELOPES_PER_SENDER_HOUR } from '../limits.ts'
+import { ENVELOPE_AGE_MS, ENVELOPE_AHEAD_MS } from '../limits.ts'
 import type { CapabilitySet } from '../vault/capability-set.ts'
 import type { OpenEntry, VaultContents, VaultEntry } from '../vault/contents.ts'
 import { isSignedBy, type Manifest, type Verify } from '../vault/manifest.ts'
@@ -34,9 +36,9 @@ export type EnvelopeGround = {
   readonly verify: Verify
   readonly sha256: (bytes: Uint8Array) => Uint8Array
   readonly nowMs: number
-  /** How many of the sender's were accepted in the QUOTA_WINDOW_MS before now. */
+  /** How many of the sender's were accepted in the hour before now. */
   readonly acceptedInHour: (senderId: string) => number
-  /** Absent: ENVELOPES_PER_SENDER_HOUR. */
+  /** Absent: ENVELOPES_PER_HOUR. */
   readonly acceptedPerHour?: number | undefined
   readonly wasSeen: (envelopeId: string) => boolean
 }
@@ -55,8 +57,8 @@ type Failure = readonly [code: EnvelopeRefusalCode, field: string, problem: stri
 
 /** All twelve checks over the bytes of a file. */
 export function checkEnvelope(bytes: Uint8Array, ground: EnvelopeGround): EnvelopeVerdict {
-  if (bytes.length > ENVELOPE_BYTES)
-    return refused(['FILE_SIZE_EXCEEDED', '', `is larger than ${ENVELOPE_BYTES} bytes`], undefined)
+  if (bytes.length > ENVELOPE_FILE_BYTES)
+    return refused(['FILE_SIZE_EXCEEDED', '', `is larger than ${ENVELOPE_FILE_BYTES} bytes`], undefined)
   const read = readEnvelope(bytes)
   if (!read.ok) {
     const code = read.isDuplicateKey ? 'DUPLICATE_KEY' : 'ENVELOPE_MALFORMED'
@@ -224,7 +226,7 @@ function payloadFailure({ payload }: Envelope, { schema }: Template): Failure {
 function constraintFailure(
   { senderId, receiverId, payload }: Envelope,
   template: Template,
-  { acceptedInHour, acceptedPerHour = ENVELOPES_PER_SENDER_HOUR }: EnvelopeGround,
+  { acceptedInHour, acceptedPerHour = ENVELOPES_PER_HOUR }: EnvelopeGround,
 ): Failure {
   if (!template.allowedSenders.includes(senderId))
     return ['CAPABILITY_CONSTRAINT', 'sender_id', 'is not on the list of senders of the template']

@@ -5,9 +5,11 @@
  * Rules: SAOE context 2.1, docs/intent.md section 2.
  * @module
  */
+
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { DUPLICATE_KEY_PROBLEM } from '../../base/encoding/strict-json.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
+import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import { type JsonObject, pythonJsonBytes, readIntentJson } from '../canonical/python-json.ts'
 import {
   type FieldProblem,
@@ -22,7 +24,7 @@ import {
   versionField,
 } from '../canonical/shape.ts'
 import { readUtcTime } from '../canonical/utc-time.ts'
-import { ENVELOPE_BYTES, HUMAN_READABLE_CHARS } from '../limits.ts'
+import { HUMAN_READABLE_CHARS } from '../limits.ts'
 
 export const ENVELOPE_VERSION = '1.0'
 /** How files of envelopes are called, after their id. */
@@ -88,7 +90,7 @@ export type EnvelopeRead =
 
 /** An envelope of bytes, its shape checked and nothing else. */
 export function readEnvelope(bytes: Uint8Array): EnvelopeRead {
-  const json = readIntentJson(bytes, ENVELOPE_BYTES)
+  const json = readIntentJson(bytes, ENVELOPE_FILE_BYTES)
   if (!json.ok) {
     const isDuplicateKey = json.problem === DUPLICATE_KEY_PROBLEM
     return {

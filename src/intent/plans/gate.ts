@@ -11,9 +11,9 @@ import { TIERS, type Tool } from '../../base/tool-name.ts'
 import { argvOf } from '../tools/argv.ts'
 import type { ToolManifest } from '../tools/manifest.ts'
 import { PERMISSION_TOOLS } from '../tools/permissions.ts'
-import { allowedArguments, type CapabilitySet } from '../vault/capability-set.ts'
+import { allowedArguments, allowsAction, type CapabilitySet } from '../vault/capability-set.ts'
 import { PLAN_AHEAD_MS, PLAN_LIFE_MS } from './limits.ts'
-import { type Plan, readPlan, type ToolCall } from './plan.ts'
+import { PLAN_TEMPLATE, type Plan, readPlan, type ToolCall } from './plan.ts'
 
 export type PlanRefusalCode =
   | 'plan_form'
@@ -229,7 +229,8 @@ function judgeArguments(
   if (envelope !== undefined) {
     const allowed = allowedArguments(envelope.capabilitySet, name)
     const extra = Object.keys(args).find((arg) => allowed?.includes(arg) !== true)
-    if (allowed === undefined || extra !== undefined)
+    const isAllowed = allowsAction(envelope.capabilitySet, PLAN_TEMPLATE, name)
+    if (!isAllowed || allowed === undefined || extra !== undefined)
       return refuse(
         'argument_not_allowed',
         `call ${id} uses ${extra === undefined ? name : `${name} with ${extra}`}, which the capability set of its template does not list`,

@@ -5,20 +5,14 @@
  * @module
  */
 
-/** What files must end in to be looked at. */
-export const ENVELOPE_SUFFIX = '.satl.json'
+import { ENVELOPE_SUFFIX } from '../envelopes/envelope.ts'
+
 /** Beside a refused file: why. */
 export const REASON_SUFFIX = '.reason.json'
 /** Of the random part, in bytes. */
 export const QUARANTINE_ID_BYTES = 16
 
-const SAFE = /^[A-Za-z0-9_-]{1,128}$/
 const QUARANTINED = /^([A-Za-z0-9_-]{1,128})\.([0-9a-f]{32})\.satl\.json$/
-
-/** Whether it may be part of the name of a file. */
-export function isSafeName(name: string): boolean {
-  return SAFE.test(name)
-}
 
 /** @param id 32 lower-case hexadecimal digits */
 export function quarantineName(receiver: string, id: string): string {
@@ -36,11 +30,6 @@ export function readQuarantineName(
 /** Where its reason lies, beside it. */
 export function reasonName(quarantined: string): string {
   return quarantined.slice(0, -ENVELOPE_SUFFIX.length) + REASON_SUFFIX
-}
-
-/** @param id of an envelope that was accepted; a check has held it against the same letters */
-export function envelopeName(id: string): string {
-  return `${id}${ENVELOPE_SUFFIX}`
 }
 
 /** By the bytes of the name: what is no UTF-8 is a name like any other. */

@@ -4,6 +4,7 @@
  * Rules: SAOE context 2.2 (checks 5, 10 and 11); docs/intent.md section 3.
  * @module
  */
+import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import type { JsonObject } from '../canonical/python-json.ts'
 import {
   type FieldCheck,
@@ -18,7 +19,7 @@ import {
   textsOf,
   versionField,
 } from '../canonical/shape.ts'
-import { ENVELOPE_BYTES, HUMAN_READABLE_CHARS, LISTED_NAMES } from '../limits.ts'
+import { HUMAN_READABLE_CHARS, LISTED_NAMES } from '../limits.ts'
 import { type CompiledSchema, compileSchema } from '../schema/schema.ts'
 
 export type Template = {
@@ -48,7 +49,7 @@ export const TEMPLATE_SHAPE: FieldCheck = shapeField(
     policy_metadata: shapeField(
       {},
       {
-        max_payload_bytes: integerField(0, ENVELOPE_BYTES),
+        max_payload_bytes: integerField(0, ENVELOPE_FILE_BYTES),
         allowed_senders: listField(nameField, LISTED_NAMES),
         allowed_receivers: listField(nameField, LISTED_NAMES),
       },

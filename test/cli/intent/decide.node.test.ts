@@ -140,7 +140,11 @@ t.test('what is no file of proposals is said, and a pipe is read', async (t) => 
     'twice.json': '{"observations": [], "observations": []}',
     'p.json': bundle([candidate()]),
   })
-  for (const name of ['list', 'more', 'cycle', 'paths', 'twice', 'none'])
+  t.match(await decide(directory, 'none.json'), {
+    ...{ code: 125, stdout: '' },
+    stderr: /none\.json cannot be read, since it does not exist/,
+  })
+  for (const name of ['list', 'more', 'cycle', 'paths', 'twice'])
     t.match(
       await decide(directory, `${name}.json`),
       { code: 125, stdout: '', stderr: /are not decided, since/ },

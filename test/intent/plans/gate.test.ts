@@ -14,7 +14,8 @@ import {
 } from './ground.ts'
 
 const CAPABILITIES = {
-  ...{ id: 'caps', version: '1', allowedActions: [] },
+  ...{ id: 'caps', version: '1' },
+  allowedActions: [{ actionType: 'markdown_to_html', compilerId: 'c', allowedTemplates: ['execution_plan'] }],
   toolPermissions: [{ tool: 'markdown_to_html', allowedArgs: ['markdown'] }],
 }
 const ENVELOPE = { sessionId: 's1', sender: 'over_agent', capabilitySet: CAPABILITIES }
@@ -88,17 +89,29 @@ t.test('a plan in an envelope is of its session and by its sender', async (t) =>
   t.equal(codeOf(planWith(), { envelope: { ...ENVELOPE, sender: 'intake_agent' } }), 'issuer_mismatch')
 })
 
-t.test('the capability set of the template is enforced: its tools, and their arguments', async (t) => {
-  const of = (toolPermissions: typeof CAPABILITIES.toolPermissions) => ({
-    envelope: { ...ENVELOPE, capabilitySet: { ...CAPABILITIES, toolPermissions } },
-  })
-  t.equal(codeOf(planWith(), of([])), 'argument_not_allowed')
-  t.equal(codeOf(planWith(), of([{ tool: 'other', allowedArgs: ['markdown'] }])), 'argument_not_allowed')
-  t.equal(codeOf(planWith(), of([{ tool: 'markdown_to_html', allowedArgs: [] }])), 'argument_not_allowed')
-  const wide = planWith({ tool_calls: [callOf({ args: { markdown: 'x', wide: true } })] })
-  t.equal(codeOf(wide, { envelope: ENVELOPE }), 'argument_not_allowed')
-  t.equal(codeOf(wide), 'ready', 'by itself it is bounded by whoever runs it')
-})
+t.test(
+  'the capability set of the template is enforced: its actions, tools, and their arguments',
+  async (t) => {
+    const acting = (allowedActions: typeof CAPABILITIES.allowedActions) => ({
+      envelope: { ...ENVELOPE, capabilitySet: { ...CAPABILITIES, allowedActions } },
+    })
+    const [action] = CAPABILITIES.allowedActions
+    t.ok(action)
+    if (action === undefined) return
+    t.equal(codeOf(planWith(), acting([])), 'argument_not_allowed')
+    t.equal(codeOf(planWith(), acting([{ ...action, actionType: 'other' }])), 'argument_not_allowed')
+    t.equal(codeOf(planWith(), acting([{ ...action, allowedTemplates: ['other'] }])), 'argument_not_allowed')
+    const of = (toolPermissions: typeof CAPABILITIES.toolPermissions) => ({
+      envelope: { ...ENVELOPE, capabilitySet: { ...CAPABILITIES, toolPermissions } },
+    })
+    t.equal(codeOf(planWith(), of([])), 'argument_not_allowed')
+    t.equal(codeOf(planWith(), of([{ tool: 'other', allowedArgs: ['markdown'] }])), 'argument_not_allowed')
+    t.equal(codeOf(planWith(), of([{ tool: 'markdown_to_html', allowedArgs: [] }])), 'argument_not_allowed')
+    const wide = planWith({ tool_calls: [callOf({ args: { markdown: 'x', wide: true } })] })
+    t.equal(codeOf(wide, { envelope: ENVELOPE }), 'argument_not_allowed')
+    t.equal(codeOf(wide), 'ready', 'by itself it is bounded by whoever runs it')
+  },
+)
 
 t.test('whoever runs it has the tools of its tier and permissions', async (t) => {
   t.equal(codeOf(planWith(), { has: (tool) => tool !== 'Grep' }), 'tool_not_given')
