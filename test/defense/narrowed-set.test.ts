@@ -56,7 +56,7 @@ t.test('commands and paths of a subset are those that a pattern of each covers',
   t.same(paths.allowed_paths, ['/srv/work', '/opt/a/b'])
 })
 
-t.test('what is told of both is never more than each allows', async (t) => {
+t.test('what is told of both is never more than each allows', async () => {
   const word = fc.constantFrom('git', 'ls', 'status', '*', 'push', 'g*')
   const pattern = fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => words.join(' '))
   const patterns = fc.array(pattern, { maxLength: 3 })

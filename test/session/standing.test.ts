@@ -62,7 +62,7 @@ t.test('one place makes, knows, proves, follows and ends the identities of agent
     )
   t.strictSame(
     files(/[^n] newInstance\(|\bsessions\.create\(/),
-    ['src/session/requests/requests.ts'],
+    ['src/session/callers/new-session.ts'],
     'it is made in one place',
   )
   const staged = stageRooms({ penalties: { enabled: false } })

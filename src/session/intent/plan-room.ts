@@ -13,9 +13,8 @@ import type { PlanGround, PlanRefusal } from '../../intent/plans/gate.ts'
 import { PLANS_RUNNING } from '../../intent/plans/limits.ts'
 import type { PlanJournal } from '../../intent/plans/plan-journal.ts'
 import { methodNamed } from '../../wire/methods.ts'
-import { type Caller, factsOf, scopeOf } from '../callers/identities.ts'
-import { newInstance } from '../callers/instances.ts'
-import type { Session } from '../callers/sessions.ts'
+import { factsOf, scopeOf } from '../callers/identities.ts'
+import { createSession, instanceOf } from '../callers/new-session.ts'
 import type {
   KeptPlan,
   PlanDelivery,
@@ -48,8 +47,6 @@ export type PlanRoomGround = {
   /** Takes what is for an agent that nobody is connected for. */
   readonly deliver: (delivery: PlanDelivery) => void
 }
-
-const SESSION_ID_BYTES = 16
 
 export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
   const { journal, kept, deliver } = ground
@@ -123,23 +120,16 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
     return { kind: 'running', planId: plan.id }
   }
 
-  /** A session of its issuer, for one plan. */
-  function sessionFor(caller: Caller): Session | undefined {
-    const { sessions, random, clock } = ground.rooms()
-    const idBytes = random.bytes(SESSION_ID_BYTES)
-    const instance = newInstance(caller.name, clock.wallMs(), random, sessions.hasHadInstance)
-    return sessions.create(
-      { idBytes, id: encodeHex(idBytes), instance, isProven: true },
-      caller,
-      SIGNED_SOURCE.address,
-      clock.monotonicMs(),
-    )
-  }
-
   function runSigned(bytes: Uint8Array, envelope: PlanEnvelope): StartedPlan {
-    const { identities } = ground.rooms()
-    const caller = identities.find(envelope.sender)
-    const session = caller === undefined ? undefined : sessionFor(caller)
+    const rooms = ground.rooms()
+    const caller = rooms.identities.find(envelope.sender)
+    const session =
+      caller === undefined
+        ? undefined
+        : createSession(rooms, caller, SIGNED_SOURCE.address, {
+            instance: instanceOf(rooms, caller),
+            isProven: true,
+          })
     if (caller === undefined || session === undefined) {
       const refusal = refused(
         'unknown_issuer',
@@ -147,7 +137,7 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
         'its sender has no session here',
         'send it again later',
       )
-      noteRefused(ground.rooms(), refusal, bytes, caller === undefined ? {} : { caller })
+      noteRefused(rooms, refusal, bytes, caller === undefined ? {} : { caller })
       return { kind: 'refused', refusal }
     }
     const runner: PlanRunner = { caller, session, source: SIGNED_SOURCE, transport: undefined }

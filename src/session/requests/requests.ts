@@ -18,8 +18,8 @@ import type { MethodName } from '../../wire/methods.ts'
 import { BRANCH_HANDLERS } from '../branches/branches.ts'
 import { showChanges } from '../branches/own-changes.ts'
 import { type Caller, checkProof, factsOf, type Proof } from '../callers/identities.ts'
-import { newInstance } from '../callers/instances.ts'
-import type { NewSession, Session } from '../callers/sessions.ts'
+import { createSession, instanceOf } from '../callers/new-session.ts'
+import type { Session } from '../callers/sessions.ts'
 import { execute } from '../commands/execute.ts'
 import { type Call, ownScope, type Peer, sessionOf } from '../common/peer.ts'
 import { type Rooms, setOf } from '../common/rooms.ts'
@@ -142,9 +142,7 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
     isNew: resumed === undefined,
     ...(shown === undefined ? {} : { token: shown.state }),
   }
-  const instance =
-    resumed?.instance ??
-    newInstance(caller.name, rooms.clock.wallMs(), rooms.random, rooms.sessions.hasHadInstance)
+  const instance = resumed?.instance ?? instanceOf(rooms, caller)
   const handed = resumed === undefined ? shown?.handed : resumed.handed
   const verdict = peer.decide(
     requestFacts(call),
@@ -160,18 +158,13 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
     Warrant.redeem(verdict.warrant, action, sessionOf(peer))
   const session =
     resumed === undefined
-      ? createSession(
-          peer,
-          caller,
-          {
-            instance,
-            handed,
-            // What its caller does elsewhere is not for it, and its network is narrower.
-            wish: handed === undefined ? wishOf(rooms, caller, request.branch, resumeId) : { kind: 'new' },
-            isProven: !isSuspect,
-          },
-          now,
-        )
+      ? createSession(rooms, caller, peer.source.address, {
+          instance,
+          handed,
+          // What its caller does elsewhere is not for it, and its network is narrower.
+          wish: handed === undefined ? wishOf(rooms, caller, request.branch, resumeId) : { kind: 'new' },
+          isProven: !isSuspect,
+        })
       : takeBack(peer, { session: resumed, caller }, !isSuspect, now)
   if (session === undefined) return peer.transport.reset()
   const window = Math.min(
@@ -207,20 +200,6 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
       ...auditFields(peer),
     }),
   )
-}
-
-/** RFC 9562 version 4 from the system's CSPRNG. */
-function createSession(
-  peer: Peer,
-  caller: Caller,
-  made: Omit<NewSession, 'id' | 'idBytes'>,
-  now: number,
-): Session | undefined {
-  const idBytes = peer.rooms.random.bytes(16)
-  idBytes[6] = ((idBytes[6] ?? 0) & 0x0f) | 0x40
-  idBytes[8] = ((idBytes[8] ?? 0) & 0x3f) | 0x80
-  const session = { ...made, idBytes, id: encodeHex(idBytes) }
-  return peer.rooms.sessions.create(session, caller, peer.source.address, now)
 }
 
 /**
