@@ -23,28 +23,46 @@ function following(first: number): number {
   return first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3
 }
 
+/** So many bytes are counted before it is asked whether they are enough. */
+const BLOCK_BYTES = 256
+
+/** A byte by itself: one that nobody reads, and one that only its neighbours say of whether it is UTF-8. */
+const IN_DOUBT = 0x1_0000
+const WEIGHTS = Uint32Array.from({ length: 256 }, (_, byte) => CONTROLS[byte] ?? IN_DOUBT)
+
 /** False where at least a third of it cannot be read. */
 export function isReadable(bytes: Uint8Array, start: number, end: number): boolean {
   const most = Math.floor((end - start) / UNREADABLE_OF)
+  let doubtful = 0
   let unreadable = 0
   for (let at = start; at < end; ) {
-    const byte = bytes[at++] ?? 0
-    if (byte < 0x80) {
-      unreadable += CONTROLS[byte] ?? 0
-    } else {
-      let left = following(byte)
-      if (left === 0) unreadable++
-      else {
-        const from = at
-        while (left > 0 && at < end && ((bytes[at] ?? 0) & 0xc0) === 0x80) {
-          at++
-          left--
-        }
-        // What is cut off by the end of the window may have gone on.
-        if (left > 0 && at < end) unreadable += 1 + at - from
-      }
-    }
+    const blockEnd = Math.min(end, at + BLOCK_BYTES)
+    let weight = 0
+    for (; at < blockEnd; at++) weight += WEIGHTS[bytes[at] as number] as number
+    unreadable += weight % IN_DOUBT
+    doubtful += Math.floor(weight / IN_DOUBT)
     if (unreadable > most) return false
+  }
+  // Nearly all text is decided by now.
+  return unreadable + doubtful <= most || isUtf8(bytes, start, end, most - unreadable)
+}
+
+/** At most `mostBroken` of the bytes above ASCII are no UTF-8. */
+function isUtf8(bytes: Uint8Array, start: number, end: number, mostBroken: number): boolean {
+  let broken = 0
+  for (let at = start; at < end; ) {
+    const byte = bytes[at++] as number
+    if (byte < 0x80) continue
+    let left = following(byte)
+    if (left === 0) broken++
+    const from = at - 1
+    while (left > 0 && at < end && ((bytes[at] as number) & 0xc0) === 0x80) {
+      at++
+      left--
+    }
+    // What is cut off by the end of the window may have gone on.
+    if (left > 0 && at < end) broken += at - from
+    if (broken > mostBroken) return false
   }
   return true
 }
