@@ -70,6 +70,7 @@ export function firewall(record: Record): void {
     }
     for (let at = 0; at < text.length; at += PIECE) screen.push(text.subarray(at, at + PIECE), emit)
     screen.finish(emit)
+    if (out === 0) throw new Error('Nothing came out of the firewall.')
   }
   const screened = screenedBy(alone)
   const judged = screenedBy(together)
