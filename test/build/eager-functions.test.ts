@@ -45,15 +45,3 @@ t.test('a function is there from the first line on, wherever it is declared', as
   const early = `${HELPER}var seen=typeof used;function used(){}var init_a=__esm({"src/a.ts"(){used()}});init_a();result=seen;`
   t.equal(resultOf(compiledAtOnce(early, () => true)), '"function"')
 })
-
-t.test('a packed text is not in the code cache', (t) => {
-  const text = [
-    HELPER,
-    `function packed(){return "${'A'.repeat(9_000)}"}`,
-    'var c,init_c=__esm({"src/c.ts"(){c=1}});',
-  ].join('')
-  const all = compiledAtOnce(text, () => true)
-  t.match(all, 'function packed(){')
-  t.ok(cachedBytes(all) < 9_000)
-  t.end()
-})
