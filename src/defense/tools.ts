@@ -8,8 +8,9 @@
 import { isWithin } from '../base/text/lexical-path.ts'
 import { ALL_TOOLS, TIERS, type Tier, type Tool, type ToolList } from '../base/tool-name.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
-import { goesBy, isShell } from './13policy/programs/names.ts'
+import { isShell } from './13policy/programs/names.ts'
 import type { ExecuteAction, Facts } from './facts.ts'
+import { isProgram, isSubcommand } from './program-kinds.ts'
 
 export type { Tier, Tool, ToolList } from '../base/tool-name.ts'
 
@@ -23,29 +24,6 @@ export function intersectTools(tier: Tier, lists: readonly ToolList[]): Readonly
   return new Set(TIERS[tier].filter((tool) => grantsTool(tier, lists, tool)))
 }
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
-
-/** Programs that read files or say what is, and write nothing but their output. */
-const READERS = words(
-  'cat head tail less more wc diff diff3 cmp comm stat file md5sum sha1sum sha256sum sha512sum cksum b2sum strings xxd ' +
-    'od hexdump nl tac cut paste join fold fmt column expand unexpand sort uniq tr rev jq basename dirname realpath ' +
-    'readlink date uname id groups whoami hostname arch nproc pwd echo printf true false test [ seq sleep ps free ' +
-    'uptime w who last lscpu lsusb lspci lsblk lsmod lsns lsof vmstat iostat printenv tty locale getconf cal bc expr',
-)
-const LISTERS = words('ls dir vdir find fd tree du df locate which whereis type')
-const SEARCHERS = words('grep egrep fgrep zgrep rg ag ack look')
-const WRITERS = words('tee touch mkdir cp mv install ln truncate rmdir')
-/** Programs whose business is another host. */
-export const NETWORK_PROGRAMS = words(
-  'curl wget http https aria2c axel lynx links w3m fetch ssh scp sftp rsync nc ncat netcat socat telnet ftp lftp tftp ' +
-    'ncftp rclone s3cmd aws gsutil mosh rsh rlogin whois',
-)
-const GIT_READERS = words(
-  'status log diff show blame shortlog describe rev-parse ls-files ls-tree cat-file grep',
-)
-/** They run what they are given, and need what that needs. */
-const CARRIERS = words('env nice ionice nohup timeout time stdbuf setsid chrt taskset busybox toybox')
-
 /** Options with which a reader sets, writes or starts something. */
 const SETTERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['date', ['-s', '--set']],
@@ -56,27 +34,21 @@ const SETTERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['git', ['-O', '--open-files-in-pager']],
   ['install', ['--strip-program']],
 ])
-/** On a terminal they take commands, and one of those runs a shell. `git` shows what is long with one of them. */
-const PAGERS = words('less more git')
 /** Variables that change how things are shown and never what runs; any other may name code. */
-const SHOWING_VARIABLES = words('LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR')
-const INTERPRETERS = words(
-  'python perl ruby node bun deno php lua awk tclsh wish expect guile emacs vim vi ed ex',
+const SHOWING_VARIABLES: ReadonlySet<string> = new Set(
+  'LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR'.split(' '),
 )
 /** Where the system keeps its programs. A file of the same name elsewhere is anybody's. */
 const SYSTEM_PLACES: readonly string[] = Object.freeze(['/usr', '/bin', '/sbin', '/nix/store'])
 
-function isAnyOf(set: ReadonlySet<string>, command: EffectiveCommand): boolean {
-  return goesBy(command.names, set)
-}
-
 /** False where the name promises nothing: a file of somebody's own, a shell, or code that a variable brings along. */
-function isWhatItSays({ names, path, assignments }: EffectiveCommand): boolean {
+function isWhatItSays(command: EffectiveCommand): boolean {
+  const { names, path, assignments } = command
   const isInPlace = path === undefined || SYSTEM_PLACES.some((place) => isWithin(place, path))
   return (
     isInPlace &&
     !isShell(names) &&
-    !goesBy(names, INTERPRETERS) &&
+    !isProgram('interpreter', command) &&
     assignments.every(({ name }) => SHOWING_VARIABLES.has(name) || name.startsWith('LC_'))
   )
 }
@@ -91,7 +63,7 @@ function isGiven(option: string, given: readonly string[]): boolean {
 /** True where a reader does more than read. */
 function doesMore(command: EffectiveCommand): boolean {
   const { names, options, operands, argv } = command
-  if (command.terminal && isAnyOf(PAGERS, command)) return true
+  if (command.terminal && isProgram('pager', command)) return true
   if (names.some((name) => SETTERS.get(name)?.some((option) => isGiven(option, options)) === true))
     return true
   if (names.includes('hostname') && operands.length > 0) return true
@@ -104,10 +76,10 @@ function doesMore(command: EffectiveCommand): boolean {
 /** The tool that a reader, lister or searcher is; undefined: it is none of these. */
 function readingTool(command: EffectiveCommand): Tool | undefined {
   if (doesMore(command)) return undefined
-  if (isAnyOf(READERS, command)) return 'Read'
-  if (isAnyOf(LISTERS, command)) return 'Glob'
-  if (isAnyOf(SEARCHERS, command)) return 'Grep'
-  return command.names.includes('git') && GIT_READERS.has(command.operands[0] ?? '') ? 'Read' : undefined
+  if (isProgram('reader', command)) return 'Read'
+  if (isProgram('lister', command)) return 'Glob'
+  if (isProgram('searcher', command)) return 'Grep'
+  return isSubcommand('reader', command) ? 'Read' : undefined
 }
 
 /** Adds the tools that one effective command needs; none where it only carries another one. */
@@ -115,16 +87,16 @@ function addTools(needed: Set<Tool>, command: EffectiveCommand, isCarrier: boole
   const { names, opaque, paths } = command
   const isUnknown = opaque.length > 0 || !isWhatItSays(command)
   const writes = paths.some(({ use }) => use === 'write')
-  if (isAnyOf(NETWORK_PROGRAMS, command)) {
+  if (isProgram('network', command)) {
     needed.add('WebFetch')
     if (isUnknown) needed.add('Bash')
     else if (writes) needed.add('Write')
   } else if (isUnknown) needed.add('Bash')
-  else if (isCarrier && !writes && isAnyOf(CARRIERS, command)) return
+  else if (isCarrier && !writes && isProgram('carrier', command)) return
   else if (names.includes('sed')) needed.add(writes ? 'Edit' : 'Read')
   // What it changes may be named in what it reads.
   else if (names.includes('patch')) needed.add('Edit')
-  else if (isAnyOf(WRITERS, command)) needed.add(doesMore(command) ? 'Bash' : 'Write')
+  else if (isProgram('writer', command)) needed.add(doesMore(command) ? 'Bash' : 'Write')
   else needed.add(writes ? 'Bash' : (readingTool(command) ?? 'Bash'))
 }
 

@@ -7,10 +7,9 @@
  */
 import { TOXIC_PROPERTIES, type ToxicProperty } from '../base/toxic-property.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
-import { goesBy } from './13policy/programs/names.ts'
+import { isProgram, isSubcommand } from './program-kinds.ts'
 import { usesSecret } from './secret-use.ts'
 import { isSensitive } from './sensitive-file.ts'
-import { NETWORK_PROGRAMS } from './tools.ts'
 
 export type ToxicRule = {
   readonly id: string
@@ -43,43 +42,6 @@ function ruleOf(properties: readonly ToxicProperty[], isNoted: boolean): ToxicRu
   }
 }
 
-const CHANGERS: ReadonlySet<string> = new Set([
-  'rm',
-  'shred',
-  'unlink',
-  'chmod',
-  'chown',
-  'chgrp',
-  'setfacl',
-  'chattr',
-])
-
-type ByProgram = ReadonlyMap<string, readonly string[]>
-/** Subcommands that bring in what others wrote. */
-const FETCHING: ByProgram = new Map([
-  ['git', ['clone', 'fetch', 'pull']],
-  ['npm', ['install', 'i', 'ci']],
-  ['pip', ['install', 'download']],
-  ['gem', ['install', 'fetch']],
-  ['docker', ['pull']],
-  ['podman', ['pull']],
-])
-/** Subcommands that send out. */
-const SENDING: ByProgram = new Map([
-  ['git', ['push']],
-  ['npm', ['publish']],
-  ['gem', ['push']],
-  ['cargo', ['publish']],
-  ['twine', ['upload']],
-  ['docker', ['push']],
-  ['podman', ['push']],
-])
-
-function isOneOf(table: ByProgram, { names, operands }: EffectiveCommand): boolean {
-  const subcommand = operands[0] ?? ''
-  return names.some((name) => table.get(name)?.includes(subcommand) === true)
-}
-
 /** What the commands add, by what they say. */
 function propertiesOf(commands: readonly EffectiveCommand[], home: string): readonly ToxicProperty[] {
   let untrusted = false
@@ -88,10 +50,10 @@ function propertiesOf(commands: readonly EffectiveCommand[], home: string): read
   let change = false
   for (let at = 0; at < commands.length; at++) {
     const command = commands[at] as EffectiveCommand
-    const isNetwork = goesBy(command.names, NETWORK_PROGRAMS)
-    untrusted ||= isNetwork || isOneOf(FETCHING, command)
-    outward ||= isNetwork || isOneOf(SENDING, command)
-    change ||= goesBy(command.names, CHANGERS)
+    const isNetwork = isProgram('network', command)
+    untrusted ||= isNetwork || isSubcommand('fetcher', command)
+    outward ||= isNetwork || isSubcommand('sender', command)
+    change ||= isProgram('changer', command)
     secret ||= usesSecret(command, home)
   }
   if (!(untrusted || secret || outward || change)) return NONE

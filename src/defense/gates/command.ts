@@ -8,7 +8,6 @@ import { isWithin } from '../../base/text/lexical-path.ts'
 import type { ToxicProperty } from '../../base/toxic-property.ts'
 import type { Code } from '../../errors.ts'
 import type { EffectiveCommand, UsedPath } from '../13policy/effective.ts'
-import { goesBy } from '../13policy/programs/names.ts'
 import { meaningOf, type RuleHead } from '../13policy/rules/rule-set.ts'
 import type { ExecuteAction, Facts, Ledger } from '../facts.ts'
 import { judgedCommand } from '../file-action.ts'
@@ -27,6 +26,7 @@ import {
   violation,
 } from '../layer.ts'
 import { opaqueClassOf, opaqueReason, recordedWeaknesses } from '../opaque.ts'
+import { isProgram } from '../program-kinds.ts'
 import { mayTouch } from '../touched-path.ts'
 import { toxicProperties, toxicRule } from '../toxic.ts'
 import { challenge } from './session.ts'
@@ -108,17 +108,6 @@ function judgePins(
   return undefined
 }
 
-const REMOVERS: ReadonlySet<string> = new Set([
-  'rm',
-  'rmdir',
-  'mv',
-  'shred',
-  'unlink',
-  'chmod',
-  'chown',
-  'chgrp',
-  'rsync',
-])
 /** What makes a search mean certain names, and not all that lies there. */
 const NAME_TESTS: readonly string[] = Object.freeze([
   '-name',
@@ -131,8 +120,9 @@ const NAME_TESTS: readonly string[] = Object.freeze([
 ])
 
 /** Removes or changes a whole directory. A search that is for certain names does not. */
-function takesWhole({ names, argv }: EffectiveCommand): boolean {
-  if (goesBy(names, REMOVERS)) return true
+function takesWhole(command: EffectiveCommand): boolean {
+  const { names, argv } = command
+  if (isProgram('remover', command)) return true
   if (!names.includes('find')) return false
   return !argv.some((word, index) => NAME_TESTS.includes(word) && !/^\*+$/.test(argv[index + 1] ?? '*'))
 }
@@ -156,23 +146,6 @@ function judgeAround(commands: readonly EffectiveCommand[], policy: Policy): Fin
     incident: 'high',
   }
 }
-
-/** Programs that see a directory and nothing of what lies in it but names. */
-const LOOKERS: ReadonlySet<string> = new Set([
-  'ls',
-  'dir',
-  'stat',
-  'cd',
-  'pwd',
-  'test',
-  '[',
-  'realpath',
-  'readlink',
-  'dirname',
-  'basename',
-  'pushd',
-  'df',
-])
 
 type OwnPaths = Policy['ownPaths']
 
@@ -198,14 +171,15 @@ function mayBecomeOwn({ paths, except }: OwnPaths, used: UsedPath): boolean {
   )
 }
 
-function namesOwn({ names, paths }: EffectiveCommand, own: OwnPaths): boolean {
+function namesOwn(command: EffectiveCommand, own: OwnPaths): boolean {
+  const { paths } = command
   for (let at = 0; at < paths.length; at++) {
     const used = paths[at] as UsedPath
     if (!(used.isGlob ? mayBecomeOwn(own, used) : isOwn(own, used.path))) continue
     // From a workspace that lies among them, the way up may be looked at, and not walked through.
     const isWayUp =
       used.use !== 'write' && !used.isGlob && own.except.some((place) => isWithin(used.path, place))
-    if (!isWayUp || !goesBy(names, LOOKERS)) return true
+    if (!isWayUp || !isProgram('looker', command)) return true
   }
   return false
 }
