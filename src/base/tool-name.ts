@@ -19,21 +19,14 @@ export type Tool = (typeof TOOLS)[number]
 /** Stands for every tool. */
 export const ALL_TOOLS = '*'
 
-export const TIER_NAMES = Object.freeze(['T1', 'T2', 'T3', 'T4', 'T5'] as const)
-export type Tier = (typeof TIER_NAMES)[number]
-
 const T1: readonly Tool[] = Object.freeze(['Read', 'Glob', 'Grep'])
 const T2: readonly Tool[] = Object.freeze([...T1, 'Write', 'Edit', 'Bash'])
 const T3: readonly Tool[] = Object.freeze([...T2, 'WebFetch'])
 const T5: readonly Tool[] = Object.freeze([...T3, 'Task'])
-/** What each tier gives at most. */
-export const TIERS: Readonly<Record<Tier, readonly Tool[]>> = Object.freeze({
-  T1,
-  T2,
-  T3,
-  T4: T2,
-  T5,
-})
+/** What each tier gives at most. A tier is an entry here and nothing else: its name is taken from here everywhere. */
+export const TIERS = Object.freeze({ T1, T2, T3, T4: T2, T5 })
+export type Tier = keyof typeof TIERS
+export const TIER_NAMES = Object.freeze(Object.keys(TIERS) as Tier[])
 
 export function isTool(text: string): text is Tool {
   return (TOOLS as readonly string[]).includes(text)

@@ -10,7 +10,7 @@ import { isLoopback, parseEndpoint, parseIpAddress } from '../base/ip-address.ts
 import { baseName, directoryOf, isWithin, resolvePath } from '../base/text/lexical-path.ts'
 import { ADMIN_NAME } from '../base/text/name.ts'
 import { nearest } from '../base/text/suggest.ts'
-import { grantedTools } from '../base/tool-name.ts'
+import { grantedTools, TIERS } from '../base/tool-name.ts'
 import { CONFIG_PROBLEMS, RING_POOL_BYTES, SOCKET_PATH_BYTES } from '../limits.ts'
 import type { AgentConfig, Config, ConfigProblem } from './shape.ts'
 
@@ -115,12 +115,12 @@ function findDelegationConflicts({ agents }: Config): ConfigProblem[] {
         problem: `names "${above}", which acts for "${parent.delegated_by}" itself, and work may be handed on only once`,
         hint: `write "${parent.delegated_by}"`,
       })
-    } else if (agent.tier === 'T5') {
-      // T5 is the tier of those who hand work on, and whoever acts for another must not.
+    } else if (TIERS[agent.tier].includes('Task')) {
+      // It is a tier of those who hand work on, and whoever acts for another must not.
       problems.push({
         path: `${path}.tier`,
-        problem: `is T5, and "${agent.name}" acts for "${above}": work may be handed on only once`,
-        hint: 'give it T4 or less',
+        problem: `is ${agent.tier}, and "${agent.name}" acts for "${above}": work may be handed on only once`,
+        hint: 'give it a tier without Task',
       })
     } else {
       const wider = findWiderDelegate(agent, parent, path)

@@ -17,9 +17,10 @@ export function runMain(
   cwd: string,
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  main = MAIN,
 ): Promise<Run> {
   const { promise, resolve, reject } = Promise.withResolvers<Run>()
-  const child = spawn(process.execPath, [MAIN, ...words], {
+  const child = spawn(process.execPath, [main, ...words], {
     cwd,
     env: { PATH: process.env['PATH'] ?? '', HOME: cwd, XDG_RUNTIME_DIR: '/tmp', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -22,6 +22,8 @@ import {
   startNew,
   until,
 } from './daemon.node.ts'
+import { told } from './handoffs.node.ts'
+import { bytesOf, installPlanned, manifest, plan } from './planned.node.ts'
 
 /** What is refused is told, and each refusal is judged by itself. */
 const TOLD: Json = { defense: { deny_response: 'reason', levels: { automatic: false } } }
@@ -94,6 +96,31 @@ t.test(
       const { code } = await sassEdge(['run'], { cwd: daemon.directory })
       t.equal(code, 125, `${JSON.stringify(tools)} is no list of tools`)
     }
+  },
+)
+
+t.test(
+  'a tool with a manifest is called by whoever has all that its tier gives, for each of the 25 pairs (JF-F13)',
+  async (t) => {
+    const tools = TIER_NAMES.map((tier) =>
+      manifest(`tool-${tier}`, '/usr/bin/wc', ['-l', '--', { arg: 'file' }], { tier }),
+    )
+    const directory = await installPlanned(t, TOLD, tools)
+    for (const tier of TIER_NAMES)
+      t.equal((await sassEdge(['agent', 'add', tier, '--tier', tier], { cwd: directory })).code, 0)
+    const daemon = await startDaemon(t, directory)
+    for (const own of TIER_NAMES) {
+      const agent = await client(daemon, own)
+      for (const tier of TIER_NAMES) {
+        const signed = bytesOf(plan(daemon, [[`tool-${tier}`, { file: '/dev/null' }]]))
+        const isSound = TIERS[tier].every((tool) => TIERS[own].includes(tool))
+        const answer = isSound ? /^done$/ : /^INTENT_REJECTED .*whoever would run it does not have/
+        t.match(await told(agent.plans.run(signed)), answer, `a tool of ${tier} by an agent of ${own}`)
+      }
+      await agent.close()
+    }
+    const ran = daemon.audit().filter(({ type }) => type === 'tool_executed')
+    t.equal(ran.length, 16, 'T1 runs one, T2 and T4 three each, T3 four and T5 all')
   },
 )
 
