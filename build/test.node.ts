@@ -1,6 +1,6 @@
 /**
- * `npm test [-- FILE...]`: builds the bundle, checks types and style, runs the tests, and ends with the line
- * `N passed, N failed`. Without files each check counts as one test of that sum; with files, only those run.
+ * `npm test [-- FILE...]`: builds the bundle, checks types, style, the configuration and the rules that ship and what is
+ * known against the packages that ship, runs the tests, and ends with the line `N passed, N failed`. Without files each check counts as one test of that sum; with files, only those run.
  * The TAP of all tests is left in .tap/results.tap. Exits 0 where nothing failed, else 1.
  * What counts as one test: build/tap-summary.ts.
  * @module
@@ -12,10 +12,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { SOURCES } from './bundle.node.ts'
 import { createTapSummary, type TapCounts } from './tap-summary.ts'
+import { askVulnerabilities } from './vulnerabilities.node.ts'
 
 const { root } = SOURCES
 /** The machines that this is developed on and for have two; more files at once only disturb each other's timing. */
 const PARALLEL_FILES = 2
+const NOTHING: TapCounts = { passed: 0, failed: 0, skipped: 0, skips: [] }
 
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
 /** The runner's own scripts find their Node on the PATH: it has to be this one. */
@@ -41,8 +43,19 @@ async function passes(label: string, command: string, args: readonly string[]): 
   return code === 0
 }
 
-/** Build, types and style; the number that passed and failed. */
-async function checks(): Promise<{ passed: number; failed: number }> {
+/** What is known against the packages that ship: true where nothing is, the reason where nobody could say. */
+async function vulnerabilities(): Promise<boolean | string> {
+  const label = 'no critical vulnerability is known of the packages that ship'
+  const found = await askVulnerabilities(root)
+  if (found.kind === 'unknown') return `${label}: ${found.why}`
+  const said =
+    found.kind === 'critical' ? `: ${found.packages.join(', ')}` : `, ${found.lesser} lesser ones are`
+  console.log(`${found.kind === 'none' ? 'ok  ' : 'FAIL'} ${label}${said}`)
+  return found.kind === 'none'
+}
+
+/** What needs no test: the number that passed and failed, and what could not be said. */
+async function checks(): Promise<TapCounts> {
   const results: boolean[] = []
   if (existsSync(join(root, SOURCES.daemonEntry))) {
     results.push(await passes('build', process.execPath, ['build/bundle.node.ts']))
@@ -54,8 +67,13 @@ async function checks(): Promise<{ passed: number; failed: number }> {
   ])
   results.push(types && pureTypes)
   results.push(await passes('style', bin('biome'), ['check', '--log-level=error', '.']))
+  const shipped = ['check', '--config', 'sass.edge.json', '--files', '.']
+  results.push(await passes('what ships, as a repository', join(root, 'bin/sass-edge'), shipped))
+  const known = await vulnerabilities()
+  const skips = typeof known === 'string' ? [known] : []
+  if (typeof known === 'boolean') results.push(known)
   const passed = results.filter(Boolean).length
-  return { passed, failed: results.length - passed }
+  return { passed, failed: results.length - passed, skipped: skips.length, skips }
 }
 
 /**
@@ -105,13 +123,12 @@ if (missing.length > 0) {
   process.exit(1)
 }
 const files = asked.length > 0 ? asked : globSync('test/**/*.test.ts', { cwd: root }).sort()
-const checked = asked.length > 0 ? { passed: 0, failed: 0 } : await checks()
-const tested = (await prepareRunner())
-  ? await runTests(files)
-  : { passed: 0, failed: files.length, skipped: 0, skips: [] }
-if (tested.skips.length > 0) {
-  console.log(`\nnot run here, ${tested.skips.length}:`)
-  for (const skip of tested.skips) console.log(`  ${skip}`)
+const checked = asked.length > 0 ? NOTHING : await checks()
+const tested = (await prepareRunner()) ? await runTests(files) : { ...NOTHING, failed: files.length }
+const skips = [...checked.skips, ...tested.skips]
+if (skips.length > 0) {
+  console.log(`\nnot run here, ${skips.length}:`)
+  for (const skip of skips) console.log(`  ${skip}`)
 }
 const failed = checked.failed + tested.failed
 console.log(`\n${checked.passed + tested.passed} passed, ${failed} failed`)

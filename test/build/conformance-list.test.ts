@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { RequirementList } from '../../build/conformance-list.ts'
@@ -67,6 +67,40 @@ t.test('every row that a test under test/ names is in the list', async (t) => {
     t.strictSame(unknown, [], path)
   }
 })
+
+/** What is called at the top of a test file: its name has the rows that it proves. */
+const TEST_NAME = /\btest\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs
+
+t.test(
+  'every proven row is named by a test, every open one says why, and every file of src/ is where some row leads (JF-N14)',
+  async (t) => {
+    const { rows } = shippedList()
+    const names = globSync('test/**/*.test.ts', { cwd: root }).flatMap((path) =>
+      [...readFileSync(join(root, path), 'utf8').matchAll(TEST_NAME)].map(([, , name = '']) => name),
+    )
+    const named = new Set(names.flatMap(rowIds))
+    t.ok(named.size > 200, `${named.size} rows are named by tests`)
+    const proven = rows.filter(({ open }) => open === undefined)
+    t.strictSame(
+      proven.filter(({ id }) => !named.has(id)).map(({ id }) => id),
+      [],
+      'rows without a test',
+    )
+    t.strictSame(
+      rows.filter(({ open, missing, note }) => open && !(missing ?? note)).map(({ id }) => id),
+      [],
+      'open rows that do not say what is missing',
+    )
+    const places = proven.flatMap(({ where }) => where)
+    const sources = globSync('src/**/*.ts', { cwd: root })
+    t.ok(sources.length > 300, `${sources.length} files`)
+    t.strictSame(
+      sources.filter((path) => !places.some((place) => path === place || path.startsWith(`${place}/`))),
+      [],
+      'files that no proven row leads to',
+    )
+  },
+)
 
 t.test('rowIds finds ids of all five sources and nothing that only looks like one', async (t) => {
   t.strictSame(rowIds('refuses it (SS-04, SA-62, OS-01, RX-49, JF-001, JF-N15, SS-04)'), [

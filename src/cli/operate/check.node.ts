@@ -23,11 +23,12 @@ import { checkMachine } from '../../edge/setup/preflight.node.ts'
 import { checkSandbox, isBranchTried } from '../../edge/setup/preflight-device.node.ts'
 import { checkFiles } from '../../edge/setup/preflight-files.node.ts'
 import { checkPolicy } from '../../edge/setup/preflight-policy.node.ts'
+import { checkRepository } from '../../edge/setup/preflight-repository.node.ts'
 import { checkState } from '../../edge/setup/preflight-state.node.ts'
 import { checkView } from '../../edge/setup/preflight-view.node.ts'
 import { tellLists } from '../../edge/setup/told-lists.ts'
 import { localConfigPath, takeWords } from '../common/local-config.node.ts'
-import { isGiven } from '../words/arguments.ts'
+import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { SUMMARIES } from '../words/summaries.ts'
@@ -54,30 +55,43 @@ function isDoubtful(check: string, faulty: readonly string[]): boolean {
 /** What the state directory decides where they are not named themselves. */
 const FOLLOWING: readonly string[] = ['tls', 'audit', 'security.workspace_root', 'disk', 'levels', 'sandbox']
 
-/** What the machine says about as much of the configuration as could be read. */
-async function examineMachine(
+/**
+ * Whether the port is tried too; `state`: only whether this program may use what is there; `files`: nothing of this
+ * machine, but the files of a device, which lie beneath that directory.
+ */
+export type CheckExtent = 'all' | 'without-port' | 'state' | { readonly files: string }
+
+/** What the machine, or the files alone, say about as much of the configuration as could be read. */
+async function examineAll(
   config: Config,
   read: ExaminedConfig,
-  isPortTried: boolean,
+  extent: CheckExtent,
 ): Promise<readonly Finding[]> {
   const written = (path: string) => {
     let value: unknown = read.value
     for (const part of path.split('.')) value = (value as Record<string, unknown> | undefined)?.[part]
     return value !== undefined
   }
-  const all = [
-    ...checkFiles(config, read.path, read.text),
-    ...findContradictions(config, written),
-    ...findPlaceContradictions(config, read.path, read.value),
-    ...tellLists(config),
-    ...findViewContradictions(config),
-    ...findNetworkContradictions(config, written),
-    ...checkView(config),
-    ...(await checkMachine(config, Date.now(), isPortTried)),
-    ...(await checkPolicy(config)),
-  ]
+  const isOfMachine = typeof extent === 'string'
+  const all = isOfMachine
+    ? [
+        ...checkFiles(config, read.path, read.text),
+        ...findContradictions(config, written),
+        ...findPlaceContradictions(config, read.path, read.value),
+        ...tellLists(config),
+        ...findViewContradictions(config),
+        ...findNetworkContradictions(config, written),
+        ...checkView(config),
+        ...(await checkMachine(config, Date.now(), extent === 'all')),
+        ...(await checkPolicy(config)),
+      ]
+    : [
+        ...findContradictions(config, written),
+        ...findNetworkContradictions(config, written),
+        ...(await checkRepository(config, extent.files)),
+      ]
   if (read.problems.length === 0)
-    return [...all, ...(isBranchTried(config) ? await checkSandbox(config) : [])]
+    return [...all, ...(isOfMachine && isBranchTried(config) ? await checkSandbox(config) : [])]
   const faulty = read.problems.map(({ path }) => path).filter((path) => path !== '')
   if (faulty.includes('state_directory')) faulty.push(...FOLLOWING)
   return all.filter(({ check, ok }) => !ok && !isDoubtful(check, faulty))
@@ -116,9 +130,6 @@ function withKeys(read: ExaminedConfig): ExaminedConfig {
   return { ...read, problems: [...read.problems, ...placeProblems(read.text, unsound)] }
 }
 
-/** Whether the port is tried too; `state`: only whether this program may use what is there. */
-export type CheckExtent = 'all' | 'without-port' | 'state'
-
 /** Everything that check says about a configuration that was read. */
 export async function examine(given: ExaminedConfig, extent: CheckExtent): Promise<CheckReport> {
   const read = given.value === undefined ? given : withKeys(given)
@@ -129,7 +140,7 @@ export async function examine(given: ExaminedConfig, extent: CheckExtent): Promi
       ? []
       : extent === 'state'
         ? [checkState(config)]
-        : await examineMachine(config, read, extent === 'all')
+        : await examineAll(config, read, extent)
   const findings = read.value === undefined ? all : placed(read.text, all)
   const failed = findings.filter((finding) => !finding.ok)
   const lines = [
@@ -159,19 +170,31 @@ export const command: Command = {
       description:
         'nothing but whether this program may use the state that is there: before it replaces another one',
     },
+    {
+      name: 'files',
+      value: 'DIR',
+      description:
+        'nothing of this machine but the files of a device, before any device has them: for a repository, at each commit and in its pipeline; what is pinned lies beneath DIR by its path on the device',
+    },
   ],
   examples: [
     { line: 'sass-edge check', does: 'the nearest configuration' },
     { line: 'sass-edge check --config /etc/sass-edge/sass.edge.json --json', does: 'one for a script' },
+    {
+      line: 'sass-edge check --config sass.edge.json --files root',
+      does: 'what a repository has for a device',
+    },
   ],
   async run(context) {
     takeWords(context, 0)
     const read = examineConfig(localConfigPath(context))
     const { options } = context.arguments
-    const extent = isGiven(options, 'state') ? 'state' : isGiven(options, 'no-port') ? 'without-port' : 'all'
+    const files = optionValue(options, 'files')
+    const ofMachine = isGiven(options, 'no-port') ? 'without-port' : 'all'
+    const extent = files !== undefined ? { files } : isGiven(options, 'state') ? 'state' : ofMachine
     // A branch is tried as the daemon makes it.
     if (
-      extent !== 'state' &&
+      (extent === 'all' || extent === 'without-port') &&
       read.problems.length === 0 &&
       read.config !== undefined &&
       isBranchTried(read.config)

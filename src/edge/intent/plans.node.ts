@@ -29,9 +29,13 @@ export function runsPlans({ intent }: Pick<Config, 'intent'>): boolean {
 
 /**
  * What of plans follows from the configuration alone.
+ * @param root see loadTools
  * @throws SassError CONFIG_INVALID where a pin is of another key than the agent's, CONFIG_LOAD_FAILED for the tools
  */
-export function planSettings({ intent, agents }: Pick<Config, 'intent' | 'agents'>): PlanSettings {
+export function planSettings(
+  { intent, agents }: Pick<Config, 'intent' | 'agents'>,
+  root?: string,
+): PlanSettings {
   const made = createPlanGate({
     pins: Object.fromEntries(Object.entries(intent.issuer_pins).map(([name, { sha256 }]) => [name, sha256])),
     keyOf(issuer) {
@@ -47,7 +51,7 @@ export function planSettings({ intent, agents }: Pick<Config, 'intent' | 'agents
       'CONFIG_INVALID',
       `No plan can be let in, because ${made.problem}: find out which of the two is right, and correct the other.`,
     )
-  return { gate: made.gate, tools: loadTools(intent.tools, intent.grants) }
+  return { gate: made.gate, tools: loadTools(intent.tools, intent.grants, root) }
 }
 
 /** Tells the log what was loaded, and what was not and why. */

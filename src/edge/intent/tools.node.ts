@@ -5,7 +5,7 @@
  * Rules: OpenStarry 05, section 4; docs/plans.md.
  * @module
  */
-import { accessSync, constants, readdirSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
@@ -21,6 +21,9 @@ const WRITABLE_BY_OTHERS = 0o022
 
 export type Grants = Readonly<Record<string, { readonly permissions: readonly string[] }>>
 
+/** Why what lies somewhere is not taken as it is; undefined: it is. */
+type Trust = (stats: Stats) => string | undefined
+
 /** Why what lies there cannot be trusted; undefined: nobody but root and the daemon's user can change it. */
 function untrusted({ uid, mode }: Stats): string | undefined {
   if (uid !== 0 && uid !== (process.geteuid?.() ?? 0)) return 'it belongs to another user, who can change it'
@@ -34,11 +37,11 @@ function problemOf(cause: unknown): string {
 }
 
 /** The manifest in a file, or why it is none. */
-function readTool(path: string): ToolManifest | string {
+function readTool(path: string, trust: Trust): ToolManifest | string {
   try {
     const read = readBounded(path, TOOL_MANIFEST_BYTES, true)
     if (!read.ok) return read.reason === 'too-large' ? 'it is too large' : 'it is no regular file'
-    const doubt = untrusted(read.stats)
+    const doubt = trust(read.stats)
     if (doubt !== undefined) return doubt
     const json = readIntentJson(read.bytes, TOOL_MANIFEST_BYTES)
     if (!json.ok) return `it is no such JSON: ${json.problem}`
@@ -54,13 +57,20 @@ function readTool(path: string): ToolManifest | string {
 }
 
 /** Why the file of a tool is not the one that its manifest is about; undefined: it is. */
-function otherFile({ executable, sha256 }: ToolManifest, finder: ProgramFinder): string | undefined {
+function otherFile(
+  { executable: named, sha256 }: ToolManifest,
+  finder: ProgramFinder,
+  root: string | undefined,
+  trust: Trust,
+): string | undefined {
+  const executable = `${root ?? ''}${named}`
   try {
+    if (root !== undefined && !existsSync(executable)) return undefined
     if (realpathSync(executable) !== executable)
       return `${executable} lies behind a symbolic link: name the file itself`
     const stats = statSync(executable)
     if (!stats.isFile()) return `${executable} is no regular file`
-    const doubt = untrusted(stats)
+    const doubt = trust(stats)
     if (doubt !== undefined) return `${executable}: ${doubt}`
     accessSync(executable, constants.X_OK)
   } catch (cause) {
@@ -70,10 +80,10 @@ function otherFile({ executable, sha256 }: ToolManifest, finder: ProgramFinder):
   return found === sha256 ? undefined : `${executable} is not the file of that sha256`
 }
 
-function namesIn(directory: string): readonly string[] {
+function namesIn(directory: string, trust: Trust): readonly string[] {
   let names: readonly string[]
   try {
-    const doubt = untrusted(statSync(directory))
+    const doubt = trust(statSync(directory))
     if (doubt !== undefined)
       throw new SassError('CONFIG_INVALID', `The tools in ${directory} cannot be used, since ${doubt}.`, {
         directory,
@@ -97,19 +107,21 @@ function namesIn(directory: string): readonly string[] {
 
 /**
  * The tools of a directory. @param directory null: there are none
+ * @param root where the files of a device are kept, whoever owns them there; an executable may be absent there
  * @throws SassError CONFIG_LOAD_FAILED or CONFIG_INVALID where the directory itself cannot be used
  */
-export function loadTools(directory: string | null, grants: Grants): LoadedTools {
+export function loadTools(directory: string | null, grants: Grants, root?: string): LoadedTools {
+  const trust: Trust = root === undefined ? untrusted : () => undefined
   const loaded = new Map<string, ToolManifest>()
   const refused: RefusedTool[] = []
   const finder = createProgramFinder()
-  for (const file of directory === null ? [] : namesIn(directory)) {
-    const tool = readTool(join(directory ?? '', file))
+  for (const file of directory === null ? [] : namesIn(directory, trust)) {
+    const tool = readTool(join(directory ?? '', file), trust)
     const why =
       typeof tool === 'string'
         ? tool
         : (ungranted(tool, Object.hasOwn(grants, tool.name) ? (grants[tool.name]?.permissions ?? []) : []) ??
-          otherFile(tool, finder))
+          otherFile(tool, finder, root, trust))
     if (why !== undefined) refused.push({ file, why })
     else if (typeof tool !== 'string') loaded.set(tool.name, tool)
   }

@@ -144,6 +144,11 @@ export function isIntegrityRisk(cause: unknown): cause is SassError {
   return cause instanceof SassError && cause.code === 'INTEGRITY_RISK'
 }
 
+/** SHA-256 of the rules in a file, hex: what policy.rules_sha256 pins. */
+export function rulesDigest(path: string): string {
+  return encodeHex(hostSha256(encodeUtf8(readRulesText(path))))
+}
+
 /**
  * Whether the operator's rules are the ones that were pinned.
  * @throws SassError INTEGRITY_RISK
@@ -151,7 +156,7 @@ export function isIntegrityRisk(cause: unknown): cause is SassError {
 export function checkRulesPin({ policy }: Config): void {
   const { rules_file: path, rules_sha256: pinned } = policy
   if (pinned === null) return
-  const found = path === null ? 'no file' : encodeHex(hostSha256(encodeUtf8(readRulesText(path))))
+  const found = path === null ? 'no file' : rulesDigest(path)
   if (found === pinned) return
   throw new SassError(
     'INTEGRITY_RISK',

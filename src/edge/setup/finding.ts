@@ -11,6 +11,9 @@ export type Finding =
   | { readonly check: string; readonly ok: true; readonly detail: string; readonly remedy?: string }
   | { readonly check: string; readonly ok: false; readonly detail: string; readonly remedy: string }
 
+/** The remedy where a file of a device is not where its files are kept. */
+export const NOT_LOOKED_AT = 'its digest was not looked at: the device looks at it, or put the file there'
+
 export function pass(check: string, detail: string): Finding {
   return { check, ok: true, detail }
 }

@@ -4,12 +4,13 @@
  * @module
  */
 
+import { existsSync } from 'node:fs'
 import { statOf } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
 import { asSassError } from '../../errors.ts'
 import { planSettings, runsPlans } from '../intent/plans.node.ts'
 import { readVault } from '../intent/vault.node.ts'
-import { type Finding, fail, pass, warn } from './finding.ts'
+import { type Finding, fail, NOT_LOOKED_AT, pass, warn } from './finding.ts'
 
 async function checkVault(directory: string, pin: string): Promise<readonly Finding[]> {
   const check = 'intent.vault'
@@ -33,15 +34,22 @@ function failed(error: unknown, checkOf: (code: string) => string): Finding {
   return fail(checkOf(known.code), detail, remedy)
 }
 
-function checkPlans(config: Pick<Config, 'intent' | 'agents'>): readonly Finding[] {
+/**
+ * The pins of issuers, and the tools of plans.
+ * @param root where the files of tools lie where that is not this machine: there one may be absent, and none be wrong
+ */
+export function checkPlans(config: Pick<Config, 'intent' | 'agents'>, root?: string): readonly Finding[] {
   const check = 'intent.tools'
   if (!runsPlans(config)) return []
+  const found = root === undefined ? warn : fail
   try {
-    const { loaded, refused } = planSettings(config).tools
+    const { loaded, refused } = planSettings(config, root).tools
+    const absent = [...loaded.values()].filter(({ executable }) => !existsSync(`${root ?? ''}${executable}`))
     return [
+      ...absent.map(({ executable }) => warn(check, `${root}${executable} is not there`, NOT_LOOKED_AT)),
       ...(loaded.size > 0 ? [pass(check, `plans may call ${[...loaded.keys()].join(', ')}`)] : []),
       ...refused.map(({ file, why }) =>
-        warn(check, `${file} is not loaded: ${why}`, 'correct it, or grant what it wants in intent.grants'),
+        found(check, `${file} is not loaded: ${why}`, 'correct it, or grant what it wants in intent.grants'),
       ),
     ]
   } catch (error) {

@@ -16,7 +16,7 @@ import { checkRulesPin, isIntegrityRisk } from '../record/integrity.node.ts'
 import { enrolledBeside, visibleBook } from '../state/identity-book.node.ts'
 import { openLevelStore } from '../state/level-store.node.ts'
 import { countFirewall } from '../work/firewall.node.ts'
-import { type Finding, fail, pass, warn } from './finding.ts'
+import { type Finding, fail, NOT_LOOKED_AT, pass, warn } from './finding.ts'
 
 /** Each problem of rules that cannot be used; the sentence where there is no list. */
 function problemsOf(error: unknown): readonly string[] {
@@ -70,11 +70,17 @@ function realPathOf(path: string): string | undefined {
   }
 }
 
-function checkPins({ security }: Config): readonly Finding[] {
+/**
+ * Pinned programs are there and what was pinned.
+ * @param root where they lie where that is not this machine: there one may be absent
+ */
+export function checkPins({ security }: Config, root = ''): readonly Finding[] {
   const look = createPinLook()
-  return security.executables.map(({ path, sha256 }, index) => {
+  return security.executables.map(({ path: named, sha256 }, index) => {
     const check = `security.executables[${index}]`
+    const path = root + named
     const real = realPathOf(path)
+    if (real === undefined && root !== '') return warn(check, `${path} is not there`, NOT_LOOKED_AT)
     if (real === undefined)
       return fail(check, `${path} is not there`, 'install the program, or take the entry out')
     if (real !== path)
@@ -161,15 +167,22 @@ function checkPin(config: Config): readonly Finding[] {
   }
 }
 
-/** Looks at everything that the policy needs; reads files, changes nothing. */
-export async function checkPolicy(config: Config): Promise<readonly Finding[]> {
+/** The rules and patterns that a configuration names, whatever machine they are for. */
+export async function checkPolicyFiles(config: Config): Promise<readonly Finding[]> {
   return [
     ...checkRules(config),
     ...checkPin(config),
     ...(await checkPatterns(config)),
+    ...checkFirewall(config),
+  ]
+}
+
+/** Looks at everything that the policy needs; reads files, changes nothing. */
+export async function checkPolicy(config: Config): Promise<readonly Finding[]> {
+  return [
+    ...(await checkPolicyFiles(config)),
     ...checkPins(config),
     ...checkIncident(config),
     ...checkEnrolled(config),
-    ...checkFirewall(config),
   ]
 }
