@@ -77,6 +77,7 @@ export type Branched = {
   readonly state: string
   readonly adminSocket: string
   readonly port: number
+  readonly fingerprint: string
   pid(): number
   log(): string
   descriptors(): number
@@ -158,6 +159,9 @@ export async function startBranched(
     },
     get port() {
       return port
+    },
+    get fingerprint() {
+      return fingerprint
     },
     pid: () => child.pid ?? 0,
     log: () => log,
