@@ -413,5 +413,7 @@ export interface AuditSink {
   readonly publicKey: Uint8Array
   /** `sha256:<base64url>` of the public key. */
   readonly keyFingerprint: string
+  /** The key of the first epoch, which whoever verifies pins. */
+  genesisKey(): Uint8Array | undefined
   readonly epoch: number
 }

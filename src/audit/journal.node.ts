@@ -424,6 +424,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
     get keyFingerprint() {
       return `sha256:${encodeBase64Url(hostSha256(current.publicKey))}`
     },
+    genesisKey: keys.genesis,
     get epoch() {
       return current.epoch
     },

@@ -144,6 +144,8 @@ export type Client = FileClient & {
   readonly fingerprint: string | undefined
   /** Of the key that follows it: whoever keeps it beside the pin goes on without being asked when the device changes over. */
   readonly nextFingerprint: string | undefined
+  /** The key that the device's audit chain begins with, for who has come in by an enrolment just now. */
+  readonly auditKey: Uint8Array | undefined
   /** The head of the device's audit chain as it was at Authenticate. */
   readonly auditHead: Head
   /** One sentence where the record of the device contradicts what `heads` remembers of it; then that is kept. */
@@ -352,6 +354,7 @@ function createClient(link: Link, opened: () => Opened, first: RunningExecution 
     get nextFingerprint() {
       return opened().nextFingerprint
     },
+    auditKey: welcome.audit_key,
     auditHead: { sequence: welcome.audit_seq, hash: encodeHex(welcome.audit_hash) },
     recordProblem,
     execute(command, args = [], options = {}) {

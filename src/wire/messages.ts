@@ -188,6 +188,11 @@ export const authResponse = message('AuthResponse', {
   metered: defaulted(18, bool, false, 'the link of the device is paid by the byte'),
   branch: optional(19, uuid, 'where the session works, if not in a branch of its own'),
   next_key: optional(20, digest, 'SHA-256 of the SubjectPublicKeyInfo that follows the one shown'),
+  audit_key: optional(
+    21,
+    bytes(32),
+    'key of the first epoch of the record, to who has come in by an invitation',
+  ),
 })
 
 export const challengeAnswer = message('ChallengeAnswer', {

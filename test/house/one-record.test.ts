@@ -31,7 +31,7 @@ t.test('every part gives its events to one entrance, which only appends (JF-074)
   const members = [...sink.matchAll(/^ {2}(?:readonly )?(\w+)/gm)].map(([, name]) => name)
   t.strictSame(
     members,
-    ['append', 'whenKept', 'head', 'publicKey', 'keyFingerprint', 'epoch'],
+    ['append', 'whenKept', 'head', 'publicKey', 'keyFingerprint', 'genesisKey', 'epoch'],
     'what the rooms are given can append, and tell',
   )
   const chainFile = sources.find(({ path }) => path === 'src/audit/chain-file.node.ts')?.code ?? ''

@@ -64,6 +64,35 @@ t.test(
     t.equal(statSync(key).mode & 0o7777, 0o600)
     t.equal(statSync(join(home, '.config/sass-edge/hosts.json')).mode & 0o7777, 0o600)
 
+    t.test(
+      'the key of the record is given out, once, and the record is verified with it (SS-50)',
+      async (t) => {
+        const path = join(home, '.config/sass-edge/edge7-audit.pub')
+        t.same(readFileSync(path), readFileSync(join(directory, '.sass-edge/state/audit.pub')))
+        const chain = join(directory, '.sass-edge/state/audit/audit.jsonl')
+        const verify = () => sassEdge(['audit', 'verify', chain, '--key', path], { cwd: home })
+        t.equal((await verify()).code, 0)
+        const later = await connect({
+          ...{
+            host: '127.0.0.1',
+            port: daemon.port,
+            agent: 'client',
+            pin: daemon.fingerprint,
+            reconnect: false,
+          },
+          privateKey: new Uint8Array(readFileSync(key)),
+        })
+        t.equal(later.auditKey, undefined, 'not with every connection')
+        await later.close()
+        const kept = readFileSync(path)
+        writeFileSync(path, readFileSync(join(directory, '.sass-edge/keys/agent.pub')))
+        t.equal((await verify()).code, 1, 'with another key it is not')
+        const other = await enroll(home, said.enrolment.line, '--name', 'edge7')
+        t.match(other, { code: 255, stderr: /begins with another key/ })
+        writeFileSync(path, kept)
+      },
+    )
+
     t.test('the device keeps a hash, and nowhere the token or the private key', async (t) => {
       const { token } = open(said.enrolment.line)
       const everything = Buffer.concat([everythingOf(directory), Buffer.from(daemon.log().join('\n'))])

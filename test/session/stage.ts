@@ -315,6 +315,7 @@ export function stageAudit(): StagedAudit {
     },
     publicKey: new Uint8Array(32),
     keyFingerprint: 'sha256:x',
+    genesisKey: () => undefined,
     epoch: 0,
   }
   return audit

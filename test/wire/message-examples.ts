@@ -212,6 +212,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       metered: true,
       branch: id,
       next_key: digest,
+      audit_key: digest,
     },
   ],
   [

@@ -39,7 +39,7 @@ const TABLE: Readonly<Record<string, string>> = {
   AuthRequest:
     '1 agent_name, 2 public_key, 3 signature, 4 nonce, 12? window, 13? resume_session_id, 14? client_version, 15? branch, 16? enrolment, 17? delegation',
   AuthResponse:
-    '1? success, 2 session_id, 3 capability_hash, 4? challenge_nonce, 5? challenge_ciphertext, 6? message, 12 window, 13 expires_at, 14 daemon_version, 15? challenge_id, 16 audit_seq, 17 audit_hash, 18? metered, 19? branch, 20? next_key',
+    '1? success, 2 session_id, 3 capability_hash, 4? challenge_nonce, 5? challenge_ciphertext, 6? message, 12 window, 13 expires_at, 14 daemon_version, 15? challenge_id, 16 audit_seq, 17 audit_hash, 18? metered, 19? branch, 20? next_key, 21? audit_key',
   ChallengeAnswer: '1 decrypted_plaintext, 2 client_ekm_hmac, 12 challenge_id',
   ChallengeResult: '1? passed, 2? session_token, 3? message',
   InviteRequest: '1 agent_name, 2? is_operator, 3 capability, 4? ttl_seconds',

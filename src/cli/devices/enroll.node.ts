@@ -3,7 +3,7 @@
  * down the device's pin, its name and the key's place, so that the next command works. The private key never leaves.
  *
  * The key is kept before the device hears of it, so whoever gives the same line again after a broken connection comes in
- * with the key that the device lists by then. A device with another key than the line says is told nothing.
+ * with the key that the device lists by then. With its answer comes the key of its record, which is kept beside. A device with another key than the line says is told nothing.
  * Rules: docs/protocol.md, section 4.
  * @module
  */
@@ -12,13 +12,14 @@ import { join } from 'node:path'
 import { isatty } from 'node:tty'
 import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
+import { createFile } from '../../base/files.node.ts'
 import { isName } from '../../base/text/name.ts'
 import { userConfigDirectory } from '../../base/user-directory.ts'
 import { type Client, connect } from '../../client/client.node.ts'
 import { fileHeads } from '../../client/link/heads.node.ts'
 import { loadPins, pinFile, savePin } from '../../client/link/pins.node.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
-import { createKeyFiles, readPrivateKey } from '../../edge/state/key-file.node.ts'
+import { createKeyFiles, readPrivateKey, readPublicKey } from '../../edge/state/key-file.node.ts'
 import { asSassError, SassError } from '../../errors.ts'
 import { ENROLMENT_LINE_CHARS } from '../../limits.ts'
 import { type EnrolmentLine, readEnrolmentLine } from '../../wire/enrolment-line.ts'
@@ -121,6 +122,19 @@ function refused(line: EnrolmentLine, cause: unknown): SassError {
   )
 }
 
+/** Keeps the key of the device's record, once: another one under that name is of another device, or of a forged record. */
+function keepAuditKey(path: string, { auditKey }: Client): string | null {
+  if (auditKey === undefined) return null
+  if (!existsSync(path)) createFile(path, auditKey, 0o644)
+  else if (!Buffer.from(readPublicKey(path)).equals(auditKey))
+    throw new SassError(
+      'PIN_MISMATCH',
+      `The record of the device begins with another key than the one in ${path}: find out which is right, and only if the device was set up anew remove that file and give the line again.`,
+      { path },
+    )
+  return path
+}
+
 type Joined = { readonly client: Client; readonly place: Place }
 
 async function comeIn(
@@ -187,7 +201,9 @@ export const command: Command = {
     const fingerprint = `sha256:${encodeBase64Url(line.keyDigest)}`
     const { seed, path } = keyFor(directory, name)
     const { client, place } = await comeIn(context, line, seed, fingerprint)
+    let auditKey: string | null
     try {
+      auditKey = keepAuditKey(join(directory, `${name}-audit.pub`), client)
       savePin(pinFile(context.environment), place.address, fingerprint, client.nextFingerprint)
       saveHost(context.environment, name, { target: `${line.agent}@${place.address}`, key: `${name}.key` })
     } finally {
@@ -200,9 +216,11 @@ export const command: Command = {
       fingerprint,
       key_file: path,
       public_key: encodeBase64Url(publicKeyOf(seed)),
+      audit_key_file: auditKey,
     }
     context.output.result(result, [
       `${name} (${place.address}) lists this machine as ${line.agent}; its key is pinned, yours is ${path}.`,
+      ...(auditKey === null ? [] : [`Its record is verified with sass-edge audit verify --key ${auditKey}.`]),
       `Next:  sass-edge exec ${name} -- uname -a`,
     ])
     return EXIT.OK

@@ -194,6 +194,7 @@ function welcome(peer: Peer, call: Call, caller: Caller, request: AuthRequest): 
       metered: rooms.settings.isMetered,
       branch: session.wish.kind === 'named' ? decodeHex(session.wish.branch) : undefined,
       next_key: rooms.settings.nextKeyDigest,
+      audit_key: request.enrolment && rooms.audit.genesisKey(),
       challenge_id: challenge?.challenge_id,
       challenge_nonce: challenge?.nonce,
       challenge_ciphertext: challenge?.ciphertext,
