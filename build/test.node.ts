@@ -45,12 +45,12 @@ async function passes(label: string, command: string, args: readonly string[]): 
 
 /** What is known against the packages that ship: true where nothing is, the reason where nobody could say. */
 async function vulnerabilities(): Promise<boolean | string> {
-  const label = 'no critical vulnerability is known of the packages that ship'
+  const label = 'known vulnerabilities of the packages that ship'
   const found = await askVulnerabilities(root)
   if (found.kind === 'unknown') return `${label}: ${found.why}`
   const said =
-    found.kind === 'critical' ? `: ${found.packages.join(', ')}` : `, ${found.lesser} lesser ones are`
-  console.log(`${found.kind === 'none' ? 'ok  ' : 'FAIL'} ${label}${said}`)
+    found.kind === 'critical' ? `critical: ${found.packages.join(', ')}` : `${found.lesser}, none critical`
+  console.log(`${found.kind === 'none' ? 'ok  ' : 'FAIL'} ${label}: ${said}`)
   return found.kind === 'none'
 }
 
