@@ -164,6 +164,15 @@ t.test(
   },
 )
 
+t.test('a line that is merely a command goes on and is marked (JF-R18)', async (t) => {
+  writeFileSync(join(daemon.workspace, 'notes'), 'To begin again:\n$ rm -rf build\n')
+  const { code, stdout, stderr } = await exec('cat', 'notes')
+  t.equal(code, 0)
+  t.equal(stdout.toString(), 'To begin again:\n$ rm -rf build\n')
+  t.match(stderr, /is a command by itself \(from byte 16 on\): it is data/)
+  t.notMatch((await exec('echo', 'rm -r no longer fails')).stderr, /command by itself/)
+})
+
 t.test('a restart of the daemon does not make a result less suspicious', async (t) => {
   const id = randomBytes(16).toString('hex')
   const running = daemon.cli(['exec', '--id', id, '--', 'cat', 'page.txt'])
