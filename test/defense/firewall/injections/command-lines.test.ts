@@ -82,7 +82,7 @@ function* documents(): Iterable<Buffer> {
   }
 }
 
-t.test('hardly any text without orders is marked (JF-R18)', (t) => {
+t.test('hardly any text without orders is marked (JF-R18)', async (t) => {
   const path = join(VECTORS, 'benign_quarter.jsonl.gz')
   if (existsSync(path)) {
     const lines = gunzipSync(readFileSync(path)).toString().trim().split('\n')
@@ -93,10 +93,9 @@ t.test('hardly any text without orders is marked (JF-R18)', (t) => {
   } else t.comment('skipped: ../shared/vectors/prompt-injection is not here')
   if (!existsSync(DOCUMENTS)) {
     t.comment(`skipped: ${DOCUMENTS} is not here`)
-    return t.end()
+    return
   }
   const { marked, windows } = share(documents())
   t.comment(`${marked} of ${windows} windows of documents`)
   t.ok((1_000 * marked) / Math.max(1, windows) <= FALSE_PERMILLE)
-  t.end()
 })
