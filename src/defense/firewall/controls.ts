@@ -19,8 +19,11 @@ export type Controls = {
   finish(text: Uint8Array): number
   /** How much text stands before the next one that is kept; Infinity: none is. */
   readonly nextOffset: number
-  /** Puts the next one at `at` of the target, where there is room for it, and keeps it no longer; how many bytes that were. */
-  giveNext(target: Uint8Array, at: number): number
+  /**
+   * Puts those that stand before the text from `offset` on at `at` of the target, as many as there is room for, and keeps
+   * them no longer; how many bytes that were.
+   */
+  giveUpTo(offset: number, target: Uint8Array, at: number): number
   readonly keptCount: number
   /** Nothing is kept, and no sequence has begun. */
   readonly isIdle: boolean
@@ -124,11 +127,18 @@ export function createControls(): Controls {
     get nextOffset() {
       return given < offsets.length ? (offsets[given] as number) : Number.POSITIVE_INFINITY
     },
-    giveNext(target, at) {
-      if (given === ends.length) return 0
-      const [from, to] = [endOf(given - 1), endOf(given)]
-      given++
-      for (let index = from; index < to; index++) target[at + index - from] = store[index] as number
+    giveUpTo(offset, target, at) {
+      const from = endOf(given - 1)
+      const most = from + target.length - at
+      let to = from
+      // They lie one behind the other.
+      for (; given < ends.length && (offsets[given] as number) <= offset; given++) {
+        const end = ends[given] as number
+        if (end > most) break
+        to = end
+      }
+      if (to - from > CONTROL_BYTES) target.set(store.subarray(from, to), at)
+      else for (let index = from; index < to; index++) target[at + index - from] = store[index] as number
       return to - from
     },
     get keptCount() {

@@ -110,7 +110,7 @@ function createSecretScreen(
   function putControls(offset: number, emit: (bytes: Uint8Array) => void): void {
     while (controls.nextOffset <= offset) {
       if (woven + CONTROL_BYTES > out.length) flush(emit)
-      woven += controls.giveNext(out, woven)
+      woven += controls.giveUpTo(offset, out, woven)
     }
   }
 
@@ -124,8 +124,7 @@ function createSecretScreen(
       }
       const end = offset + bytes.length
       let at = offset
-      while (controls.nextOffset < end) {
-        const next = controls.nextOffset
+      for (let next = controls.nextOffset; next < end; next = controls.nextOffset) {
         put(bytes, at - offset, next - offset, emit)
         putControls(next, emit)
         at = next
