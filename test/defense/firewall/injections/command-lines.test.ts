@@ -72,12 +72,11 @@ function share(texts: Iterable<Buffer>): { marked: number; windows: number } {
 
 function* documents(): Iterable<Buffer> {
   for (const name of readdirSync(DOCUMENTS, { recursive: true, encoding: 'utf8' })) {
-    if (!/(?:^|\/)(?:README|NEWS|changelog|copyright|FAQ|TODO)[^/]*$/i.test(name)) continue
     try {
       const bytes = readFileSync(join(DOCUMENTS, name))
       yield name.endsWith('.gz') ? gunzipSync(bytes) : bytes
     } catch {
-      // A directory, or a link to what is not installed.
+      // A directory, a link to what is not installed, or no whole archive.
     }
   }
 }
