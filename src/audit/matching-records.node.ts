@@ -20,6 +20,10 @@ export type Wanted = {
   /** RFC 3339 with milliseconds and Z, both included. */
   readonly since?: string | undefined
   readonly until?: string | undefined
+  /** Names, of which a field of the record is one: whoever or whatever it is about. */
+  readonly about?: readonly string[]
+  /** The number of the first one. */
+  readonly from?: number
 }
 
 function isAmong(value: unknown, wanted: string): boolean {
@@ -27,14 +31,17 @@ function isAmong(value: unknown, wanted: string): boolean {
 }
 
 function fits({ event, timestamp }: ChainRecord, wanted: Wanted): boolean {
-  const { session, agent, actsFor, tool, since, until } = wanted
+  const { session, agent, actsFor, tool, since, until, about, from = 0 } = wanted
   return (
     (session === undefined || event['session'] === session) &&
     (agent === undefined || event['agent'] === agent || event['instance'] === agent) &&
     (actsFor === undefined || isAmong(event['acts_for'], actsFor)) &&
     (tool === undefined || isAmong(event['tool'], tool)) &&
     (since === undefined || timestamp >= since) &&
-    (until === undefined || timestamp <= until)
+    (until === undefined || timestamp <= until) &&
+    Number(event['seq']) >= from &&
+    (about === undefined ||
+      Object.values(event).some((value) => typeof value === 'string' && about.includes(value)))
   )
 }
 

@@ -14,6 +14,8 @@ const GIB = 1_073_741_824
 export const WORKSPACE_WORD = '$WORKSPACE'
 /** In `sandbox.hidden`: all places of secrets that are known (docs/security.md). */
 export const SECRETS_WORD = '$SECRETS'
+/** There as well: files of the branched directories whose names say that they hold secrets. */
+export const WORKSPACE_SECRETS_WORD = '$WORKSPACE_SECRETS'
 export const ALL_WORD = '*'
 /** The capability set of an agent that names none. */
 export const DEFAULT_CAPABILITY = 'default'

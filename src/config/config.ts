@@ -11,7 +11,7 @@ import { isLoopback, parseEndpoint } from '../base/ip-address.ts'
 import { resolvePath } from '../base/text/lexical-path.ts'
 import { nearest } from '../base/text/suggest.ts'
 import { CONFIG_PROBLEMS, PATH_BYTES } from '../limits.ts'
-import { ALL_WORD, SECRETS_WORD, WORKSPACE_WORD } from './caller-fields.ts'
+import { ALL_WORD, WORKSPACE_WORD } from './caller-fields.ts'
 import { findConflicts } from './conflicts.ts'
 import type { Field, ListField, MapField, ObjectField, PathField } from './field-kinds.ts'
 import { CONFIG_FIELDS } from './fields.ts'
@@ -137,8 +137,7 @@ function readPath(walk: Walk, field: PathField, value: unknown, path: string): s
     return ''
   }
   if (value === WORKSPACE_WORD && field.words?.includes(WORKSPACE_WORD)) return walk.workspaceRoot
-  if (value === SECRETS_WORD && field.words?.includes(SECRETS_WORD)) return SECRETS_WORD
-  if (value === ALL_WORD && field.words?.includes(ALL_WORD)) return ALL_WORD
+  if (field.words?.includes(value)) return value
   if (value === WORKSPACE_WORD) report(walk, path, 'cannot follow the workspace', 'write the whole path')
   if (field.isPlace && value.includes(':') && !value.includes('/')) {
     const endpoint = parseEndpoint(value)

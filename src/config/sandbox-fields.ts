@@ -12,7 +12,7 @@ import {
   SESSION_PROCESSES,
   TIMEOUT_MAX_SECONDS,
 } from '../limits.ts'
-import { SECRETS_WORD, WORKSPACE_WORD } from './caller-fields.ts'
+import { SECRETS_WORD, WORKSPACE_SECRETS_WORD, WORKSPACE_WORD } from './caller-fields.ts'
 import { EGRESS } from './egress-fields.ts'
 import type { ObjectField } from './field-kinds.ts'
 
@@ -54,8 +54,8 @@ export const SANDBOX = {
       kind: 'list',
       item: {
         kind: 'path',
-        words: [SECRETS_WORD],
-        doc: 'A file or directory, `*` for any characters of a name; or `$SECRETS` for all places of secrets that are known (docs/security.md).',
+        words: [SECRETS_WORD, WORKSPACE_SECRETS_WORD],
+        doc: 'A file or directory, `*` for any characters of a name; or `$SECRETS` for all places of secrets that are known, or `$WORKSPACE_SECRETS` for files of the branched directories with the names of such (docs/security.md).',
       },
       maxItems: CONFIG_LIST_ITEMS,
       default: [SECRETS_WORD],

@@ -53,8 +53,11 @@ export const REFUSALS_BYTES = 32_768
 export const REFUSALS_READ = 256
 /** Paths that are hidden within what a session can read: each is a file in memory for each session. */
 export const HIDDEN_PLACES_MAX = 1_024
-/** Directories of /etc that are looked through for keys; a full installation has some 400. */
-export const WALKED_DIRECTORIES_MAX = 4_096
+/**
+ * Names of /etc, or of a branched directory, that are looked at for those of secrets: a second of a small board at the
+ * first place, and later only what has changed. A full /etc has some 4,000.
+ */
+export const WALKED_NAMES_MAX = 100_000
 /** A mount that is written to cannot be made read-only in that moment: tries, a millisecond apart. mount_setattr(2), EBUSY. */
 export const MOUNT_BUSY_TRIES = 50
 /** Processes that have been started and not been bounded yet: those of one command, within its first millisecond. */

@@ -29,12 +29,12 @@ export async function running(agent: Client): Promise<number> {
 export type Question = Json & { readonly id: string }
 
 /** What waits for a human. */
-export async function questions(daemon: Daemon): Promise<readonly Question[]> {
+export async function questions(daemon: Pick<Daemon, 'cli'>): Promise<readonly Question[]> {
   return JSON.parse((await daemon.cli(['confirm', 'list', '--json'])).stdout.toString()).confirmations
 }
 
 /** The next question, as soon as there is one. */
-export async function question(daemon: Daemon): Promise<Question> {
+export async function question(daemon: Pick<Daemon, 'cli'>): Promise<Question> {
   let found: Question | undefined
   await until('a question', async () => {
     ;[found] = await questions(daemon)

@@ -187,12 +187,34 @@ t.test(
     t.equal((await others).exitCode, 0, 'another session has gone on')
     t.equal(daemon.audit().filter(({ what }) => what === 'started').length, 1, 'without a restart')
 
+    const { seq } = daemon.audit().find(({ to }) => to === 'CHECKPOINT') ?? {}
+    const told = JSON.parse((await daemon.cli(['audit', 'incident', `${seq}`, '--json'])).stdout.toString())
+    t.match(told, {
+      incident: seq,
+      about: [/^agent-/, branch],
+      levels: [
+        { to: 'CHECKPOINT', why: /xhigh/ },
+        { to: 'NORMAL', from: 'CHECKPOINT' },
+      ],
+      saved: [{ what: 'preserved', number: 1, files: 2 }],
+      restored: [{ number: 1, changes: 2, conflicts: 1, digest: shown.digest }],
+      merged: [],
+    })
+    t.notOk(JSON.stringify(told).includes(other.sessionId), 'and nothing of another session')
+    const lines = (await daemon.cli(['audit', 'incident', `${seq}`])).stdout.toString()
+    t.match(lines, /\nsaved: 1\n {2}\d+ .*what=preserved/)
+
     await agent.execute('rm', ['kept'])
     const saved = readdirSync(join(directory, '.sass-edge/state'), {
       recursive: true,
       encoding: 'utf8',
     }).find((path) => /checkpoints\/1\/\d+\/\w+\/.*kept$/.test(path))
-    rmSync(join(directory, '.sass-edge/state', saved ?? 'none'))
+    const path = join(directory, '.sass-edge/state', saved ?? 'none')
+    writeFileSync(path, 'ours\n')
+    const altered = await restore()
+    t.not(altered.code, 0)
+    t.match(altered.stderr, /is not what was saved \(its content is another one\)/)
+    rmSync(path)
     const refused = await restore()
     t.not(refused.code, 0)
     t.match(refused.stderr, /is not what was saved \(1 files of 2, /)

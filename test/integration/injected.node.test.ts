@@ -3,10 +3,11 @@
  * none, marked where it is less sure, and what the record says of it.
  * @module
  */
+import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { auditEvents, ON_REAL_FILES, type Result, startNew, until } from './daemon.node.ts'
+import { auditEvents, ON_REAL_FILES, type Result, startDaemon, startNew, until } from './daemon.node.ts'
 
 const daemon = await startNew(t, ON_REAL_FILES)
 
@@ -162,3 +163,23 @@ t.test(
     t.equal((await daemon.cli(['audit', 'verify'])).code, 0)
   },
 )
+
+t.test('a line that is merely a command goes on and is marked (JF-R18)', async (t) => {
+  writeFileSync(join(daemon.workspace, 'notes'), 'To begin again:\n$ rm -rf build\n')
+  const { code, stdout, stderr } = await exec('cat', 'notes')
+  t.equal(code, 0)
+  t.equal(stdout.toString(), 'To begin again:\n$ rm -rf build\n')
+  t.match(stderr, /is a command by itself \(from byte 16 on\): it is data/)
+  t.notMatch((await exec('echo', 'rm -r no longer fails')).stderr, /command by itself/)
+})
+
+t.test('a restart of the daemon does not make a result less suspicious', async (t) => {
+  const id = randomBytes(16).toString('hex')
+  const running = daemon.cli(['exec', '--id', id, '--', 'cat', 'page.txt'])
+  await answered('approve')
+  t.match((await running).stderr, /reads like orders/)
+  t.equal((await daemon.stop()).code, 0)
+  const next = await startDaemon(t, daemon.directory)
+  const again = await next.cli(['exec', '--id', id, '--', 'cat', 'page.txt'])
+  t.match(again.stderr, /reads like orders to whoever reads it \(injection:override\./)
+})

@@ -14,6 +14,7 @@ export function openUnscreened(): Screen {
     withheldBytes: 0,
     secrets: undefined,
     suspicions: undefined,
+    commandLine: undefined,
   }
 }
 

@@ -21,7 +21,7 @@ import { plainId } from '../words/listing.ts'
 import { type Subcommand, unreadable } from './audit-words.node.ts'
 
 const SHOWN_RECORDS = 20
-const SHOWN_RECORDS_MAX = 10_000
+export const SHOWN_RECORDS_MAX = 10_000
 
 export const tailOptions: readonly OptionSpec[] = [
   { name: 'lines', short: 'n', value: 'COUNT', description: 'tail: so many of the last records' },
@@ -99,7 +99,7 @@ function withoutTcp({
 }
 
 /** One record as one line for people: what it is first, then its fields as they are. */
-function lineOf({ event, timestamp }: ChainRecord): string {
+export function lineOf({ event, timestamp }: ChainRecord): string {
   const { type, seq, ...all } = event
   const fields = type === EGRESS ? withoutTcp(all) : all
   const told = Object.entries(fields)

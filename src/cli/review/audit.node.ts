@@ -22,6 +22,7 @@ import { EXIT } from '../words/exit-codes.ts'
 import { SUMMARIES } from '../words/summaries.ts'
 import { anchor, anchorsOf } from './audit-anchor.node.ts'
 import { exportSession, verifyEvidence } from './audit-evidence.node.ts'
+import { incident } from './audit-incident.node.ts'
 import { tail, tailOptions } from './audit-tail.node.ts'
 import {
   brokenLine,
@@ -164,6 +165,7 @@ const replay: Subcommand = async (context) => {
 const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
   ['anchor', anchor],
   ['export', exportSession],
+  ['incident', incident],
   ['replay', replay],
   ['tail', tail],
   ['verify', verify],
@@ -177,6 +179,7 @@ export const command: Command = {
     'audit anchor [--tsa URL --tsa-certificate FILE]',
     'audit replay',
     'audit export SESSION [--out FILE]',
+    'audit incident SEQ',
     'audit verify --evidence FILE [--key KEY]',
     'audit tail [-n COUNT] [--session ID] [--agent NAME] [--for NAME] [--tool TOOL] [--since TIME] [--until TIME]',
   ],
@@ -227,6 +230,7 @@ export const command: Command = {
       line: 'sass-edge audit replay',
       does: 'decide everything once more, under the rules of its day, and compare',
     },
+    { line: 'sass-edge audit incident 1042', does: 'who, what, and what was saved and restored since' },
     { line: 'sass-edge audit tail -n 5', does: 'what was decided last' },
     {
       line: 'sass-edge audit tail --for planner --tool Bash --since 2026-03-01',

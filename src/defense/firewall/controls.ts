@@ -19,8 +19,11 @@ export type Controls = {
   finish(text: Uint8Array): number
   /** How much text stands before the next one that is kept; Infinity: none is. */
   readonly nextOffset: number
-  /** Puts the next one at `at` of the target, where there is room for it, and keeps it no longer; how many bytes that were. */
-  giveNext(target: Uint8Array, at: number): number
+  /**
+   * Puts those that stand before the text from `offset` on at `at` of the target, as many as there is room for, and keeps
+   * them no longer; how many bytes that were.
+   */
+  giveUpTo(offset: number, target: Uint8Array, at: number): number
   readonly keptCount: number
   /** Nothing is kept, and no sequence has begun. */
   readonly isIdle: boolean
@@ -29,119 +32,120 @@ export type Controls = {
 }
 
 const ESC = 0x1b
-const CSI = 0x5b
-const isIntermediate = (byte: number): boolean => byte >= 0x20 && byte <= 0x2f
-const isParameter = (byte: number): boolean => byte >= 0x20 && byte <= 0x3f
-const isFinal = (byte: number): boolean => byte >= 0x30 && byte <= 0x7e
-/** What begins a string, whose content is text: DCS, SOS, OSC, PM, APC. */
-const isStringOpener = (byte: number): boolean =>
-  byte === 0x50 || byte === 0x58 || (byte >= 0x5d && byte <= 0x5f)
+const BYTES = 256
+/** Where a byte leads: beyond text, into a sequence, or it was none. */
+const [TEXT, ESCAPE, SEQUENCE, SET, NONE] = [0, 1, 2, 3, 4]
 
-type Phase = 'text' | 'escape' | 'sequence' | 'set'
+/** By `phase * BYTES + byte`. */
+const NEXT = new Uint8Array(NONE * BYTES).fill(NONE)
+function lead(phase: number, from: number, to: number, next: number): void {
+  NEXT.fill(next, phase * BYTES + from, phase * BYTES + to + 1)
+}
+lead(ESCAPE, 0x30, 0x7e, TEXT)
+lead(ESCAPE, 0x20, 0x2f, SET)
+lead(ESCAPE, 0x5b, 0x5b, SEQUENCE)
+// What begins a string, whose content is text: DCS, SOS, OSC, PM, APC.
+for (const opener of [0x50, 0x58, 0x5d, 0x5e, 0x5f]) lead(ESCAPE, opener, opener, NONE)
+lead(SEQUENCE, 0x20, 0x3f, SEQUENCE)
+lead(SEQUENCE, 0x40, 0x7e, TEXT)
+lead(SET, 0x20, 0x2f, SET)
+lead(SET, 0x30, 0x7e, TEXT)
 
 export function createControls(): Controls {
-  const begun = new Uint8Array(CONTROL_BYTES)
-  let length = 0
-  let phase: Phase = 'text'
-  /** Sequences one after the other, with where each ends and how much text stood before it; those before `given` are gone. */
+  let phase = TEXT
+  /**
+   * Sequences one after the other, with where each ends and how much text stood before it; those before `given` are gone.
+   * Behind the last of them lie the bytes of the one that has begun.
+   */
   let store = new Uint8Array(0)
   let ends: number[] = []
   let offsets: number[] = []
   let given = 0
+  let length = 0
   let textBytes = 0
 
   const endOf = (number: number): number => (number < 0 ? 0 : (ends[number] ?? 0))
 
   /** Forgets what is gone, and makes room for so many bytes more. */
   function makeRoom(bytes: number): void {
-    const [from, to] = [endOf(given - 1), endOf(ends.length - 1)]
-    const rest = store.subarray(from, to)
-    ends = ends.slice(given).map((end) => end - from)
-    offsets = offsets.slice(given)
+    const [from, to] = [endOf(given - 1), endOf(ends.length - 1) + length]
+    ends = given === ends.length ? [] : ends.slice(given).map((end) => end - from)
+    offsets = given === offsets.length ? [] : offsets.slice(given)
     given = 0
+    if (store.length >= to - from + bytes) return void store.copyWithin(0, from, to)
+    const rest = store.subarray(from, to)
     store = new Uint8Array(rest.length + bytes)
     store.set(rest)
   }
 
-  function keep(): void {
-    const at = endOf(ends.length - 1)
-    for (let index = 0; index < length; index++) store[at + index] = begun[index] ?? 0
-    ends.push(at + length)
-    offsets.push(textBytes)
-    length = 0
-  }
-
-  /** What the byte makes of a sequence: it goes on, it has ended, or it was none. */
-  function step(byte: number): Phase | 'none' {
-    if (length === CONTROL_BYTES) return 'none'
-    switch (phase) {
-      case 'escape':
-        if (byte === CSI) return 'sequence'
-        if (isIntermediate(byte)) return 'set'
-        return isFinal(byte) && !isStringOpener(byte) ? 'text' : 'none'
-      case 'set':
-        if (isIntermediate(byte)) return 'set'
-        return isFinal(byte) ? 'text' : 'none'
-      case 'sequence':
-        if (isParameter(byte)) return 'sequence'
-        return byte >= 0x40 && byte <= 0x7e ? 'text' : 'none'
-      case 'text':
-        return 'none'
-    }
-  }
-
   function release(text: Uint8Array, at: number): number {
-    text.set(begun.subarray(0, length), at)
+    const from = endOf(ends.length - 1)
+    for (let index = 0; index < length; index++) text[at + index] = store[from + index] ?? 0
     textBytes += length
     const end = at + length
     length = 0
-    phase = 'text'
+    phase = TEXT
     return end
   }
 
   return {
     take(bytes, text) {
-      makeRoom(length + bytes.length)
+      makeRoom(bytes.length)
       let out = 0
-      for (let at = 0; at < bytes.length; at++) {
-        const byte = bytes[at] ?? 0
-        if (phase !== 'text') {
-          const now = step(byte)
-          if (now !== 'none') {
-            begun[length++] = byte
-            phase = now
-            if (now === 'text') keep()
-            continue
-          }
-          out = release(text, out)
-        }
-        if (byte === ESC) {
-          begun[0] = byte
+      let at = 0
+      while (at < bytes.length) {
+        if (phase === TEXT) {
+          const from = at
+          for (; at < bytes.length && bytes[at] !== ESC; at++) text[out++] = bytes[at] as number
+          textBytes += at - from
+          if (at++ === bytes.length) break
+          store[endOf(ends.length - 1)] = ESC
           length = 1
-          phase = 'escape'
-          continue
+          phase = ESCAPE
         }
-        text[out++] = byte
-        textBytes++
+        let end = endOf(ends.length - 1) + length
+        while (at < bytes.length && phase !== TEXT) {
+          const byte = bytes[at] as number
+          const now = length === CONTROL_BYTES ? NONE : (NEXT[phase * BYTES + byte] as number)
+          if (now === NONE) {
+            out = release(text, out)
+            break
+          }
+          store[end++] = byte
+          length++
+          at++
+          phase = now
+          if (now !== TEXT) continue
+          ends.push(end)
+          offsets.push(textBytes)
+          length = 0
+        }
       }
       return out
     },
     finish: (text) => release(text, 0),
     get nextOffset() {
-      return offsets[given] ?? Number.POSITIVE_INFINITY
+      return given < offsets.length ? (offsets[given] as number) : Number.POSITIVE_INFINITY
     },
-    giveNext(target, at) {
-      if (given === ends.length) return 0
-      const [from, to] = [endOf(given - 1), endOf(given)]
-      given++
-      for (let index = from; index < to; index++) target[at + index - from] = store[index] ?? 0
+    giveUpTo(offset, target, at) {
+      const from = endOf(given - 1)
+      const most = from + target.length - at
+      let to = from
+      // They lie one behind the other.
+      for (; given < ends.length && (offsets[given] as number) <= offset; given++) {
+        const end = ends[given] as number
+        if (end > most) break
+        to = end
+      }
+      if (to - from > CONTROL_BYTES) target.set(store.subarray(from, to), at)
+      else for (let index = from; index < to; index++) target[at + index - from] = store[index] as number
       return to - from
     },
     get keptCount() {
       return ends.length - given
     },
     get isIdle() {
-      return phase === 'text' && given === ends.length
+      return phase === TEXT && given === ends.length
     },
     skip(bytes) {
       textBytes += bytes

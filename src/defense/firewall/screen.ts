@@ -5,6 +5,7 @@
  * @module
  */
 import type { Assessment } from './injections/assess.ts'
+import type { CommandLine } from './injections/command-lines.ts'
 import {
   createInjectionHold,
   type HeldWindow,
@@ -42,6 +43,8 @@ export type Screen = {
   /** Undefined: nothing was found. */
   readonly secrets: SecretFindings | undefined
   readonly suspicions: Suspicions | undefined
+  /** The first line that is merely a command. */
+  readonly commandLine: CommandLine | undefined
 }
 
 /** What judges windows of output; one at a time. */
@@ -81,6 +84,7 @@ function secretsAlone(secrets: SecretScreen): Screen {
       return secrets.findings
     },
     suspicions: undefined,
+    commandLine: undefined,
   }
 }
 
@@ -128,6 +132,9 @@ function createScreen(injections: InjectionHold, secrets: SecretScreen): Screen 
     },
     get suspicions() {
       return injections.suspicions
+    },
+    get commandLine() {
+      return injections.commandLine
     },
   }
 }

@@ -55,7 +55,7 @@ function hiddenFindings({ read, hidden, branch_roots: roots }: Config['sandbox']
     ]
   const seen = [...read, ...roots]
   return hidden.flatMap((path, index): readonly Finding[] => {
-    if (path === SECRETS_WORD) return []
+    if (path.startsWith('$')) return []
     // As far as it is written without a pattern; a pattern may reach into what lies beneath.
     const star = path.indexOf('*')
     const fixed = star < 0 ? path : path.slice(0, Math.max(1, path.lastIndexOf('/', star)))

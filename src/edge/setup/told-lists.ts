@@ -6,7 +6,7 @@
  * @module
  */
 import { listText } from '../../base/text/list-text.ts'
-import { ALL_WORD, SECRETS_WORD } from '../../config/caller-fields.ts'
+import { ALL_WORD, SECRETS_WORD, WORKSPACE_SECRETS_WORD } from '../../config/caller-fields.ts'
 import type { Config } from '../../config/config.ts'
 import type { EgressItem } from '../../config/egress-fields.ts'
 import { entryText } from '../../egress/lists/egress-list.ts'
@@ -18,11 +18,18 @@ const SHOWN = 3
 
 const some = (list: readonly string[]): string => listText(list, SHOWN)
 
+const HIDDEN_WORDS: ReadonlyMap<string, string> = new Map([
+  [SECRETS_WORD, 'the known places of secrets'],
+  [WORKSPACE_SECRETS_WORD, 'what has the name of a secret where they write'],
+])
+
 function hiddenText(hidden: readonly string[]): string {
-  const own = hidden.filter((path) => path !== SECRETS_WORD)
-  if (own.length < hidden.length)
-    return `the known places of secrets${own.length === 0 ? '' : ` and ${some(own)}`} are not there`
-  return own.length === 0 ? 'nothing of it is hidden' : `${some(own)} are not there`
+  const own = hidden.filter((path) => !HIDDEN_WORDS.has(path))
+  const told = [
+    ...hidden.flatMap((path) => HIDDEN_WORDS.get(path) ?? []),
+    ...(own.length === 0 ? [] : [some(own)]),
+  ]
+  return told.length === 0 ? 'nothing of it is hidden' : `${told.join(' and ')} are not there`
 }
 
 function hostsText(list: readonly EgressItem[]): string {

@@ -8,7 +8,7 @@
 
 /**
  * `exited`, `signalled`: it ran, `number` says how it ended. `not_started`: nothing ran, `number` is the errno.
- * `refused`: it was decided against, with a sentence. `unanswered`: it was decided against, and nobody is told so.
+ * `refused`: it, or what it printed, was decided against, with a sentence. `unanswered`: it was decided against, and nobody is told so.
  * `unknown`: it was begun, and how it ended is not known.
  */
 export type OutcomeKind = 'exited' | 'signalled' | 'not_started' | 'refused' | 'unanswered' | 'unknown'

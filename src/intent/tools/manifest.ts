@@ -1,14 +1,14 @@
 /**
  * The manifest of a tool, `NAME.tool.json`: which file runs, proven by its SHA-256, which arguments it takes, which words
- * they become, what it wants and how long it may run. A key that is not known, a permission that is not known, and a
+ * they become, what it prints, what it wants and how long it may run. A key that is not known, a permission that is not known, and a
  * schema with a keyword that is not known are refused.
  * Rules: OpenStarry 05, section 4; SAOE 2.4 and PG-009; docs/plans.md.
  * @module
  */
-import type { Json } from '../../base/encoding/strict-json.ts'
+import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { isPermission, PERMISSION_NAMES, type Permission } from '../../base/permission-name.ts'
 import { TIER_NAMES, type Tier } from '../../base/tool-name.ts'
-import { isJsonObject, type JsonObject } from '../canonical/python-json.ts'
+import { isJsonObject } from '../canonical/python-json.ts'
 import {
   type FieldProblem,
   fieldWhere,
@@ -42,10 +42,12 @@ export type ToolManifest = {
   /** SHA-256 of that file, lower-case hex. */
   readonly sha256: string
   /** The first thing that is wrong with arguments; undefined: they are what the schema says. */
-  readonly check: (args: JsonObject) => FieldProblem | undefined
+  readonly check: (args: Json) => FieldProblem | undefined
   /** The names of its arguments. */
   readonly args: readonly string[]
   readonly argv: ArgvTemplate
+  /** What is wrong with all that it has printed; undefined: it is what the manifest says, if that says anything. */
+  readonly checkResult: (stdout: Uint8Array) => string | undefined
   readonly permissions: readonly Permission[]
   /** Whoever runs it must have this tier's tools. */
   readonly tier: Tier
@@ -88,6 +90,7 @@ const SHAPE = shapeField(
   },
   {
     description: textField(TOOL_WORD_CHARS),
+    result_schema: fieldWhere(isJsonObject, 'must be an object'),
     limits: shapeField(
       {},
       {
@@ -103,6 +106,18 @@ const say = ({ field, problem }: FieldProblem): string =>
 const orElse = (value: Json | undefined, absent: number): number =>
   typeof value === 'number' ? value : absent
 
+const beneath = (key: string, { field, problem }: FieldProblem): FieldProblem => ({
+  field: `${key}.${field}`.replace(/\.$/, ''),
+  problem,
+})
+
+function wrongResult(stdout: Uint8Array, check: ToolManifest['check']): string | undefined {
+  const json = parseStrictJson(stdout, { size: stdout.length })
+  if (!json.ok) return `it is no such JSON: ${json.problem}`
+  const wrong = check(json.value)
+  return wrong === undefined ? undefined : say(wrong)
+}
+
 /** Reads a manifest that strict JSON has turned into a value. */
 export function readManifest(value: Json): ManifestResult {
   const wrong = SHAPE(value)
@@ -110,11 +125,11 @@ export function readManifest(value: Json): ManifestResult {
     return { ok: false, problem: say(wrong ?? { field: '', problem: 'must be an object' }) }
   const schema = objectOf(value, 'args_schema')
   const compiled = compileSchema(schema)
-  if (!compiled.ok)
-    return {
-      ok: false,
-      problem: say({ ...compiled, field: `args_schema.${compiled.field}`.replace(/\.$/, '') }),
-    }
+  if (!compiled.ok) return { ok: false, problem: say(beneath('args_schema', compiled)) }
+  // An empty schema takes anything, but it has to be JSON: without one nothing is looked at.
+  const result = value['result_schema'] === undefined ? undefined : objectOf(value, 'result_schema')
+  const ofResult = result === undefined ? undefined : compileSchema(result)
+  if (ofResult?.ok === false) return { ok: false, problem: say(beneath('result_schema', ofResult)) }
   const args = Object.keys(objectOf(schema, 'properties'))
   const template = readTemplate(value['argv'], args)
   if (!template.ok) return template
@@ -129,6 +144,7 @@ export function readManifest(value: Json): ManifestResult {
       check: compiled.check,
       args,
       argv: template.template,
+      checkResult: (stdout) => (ofResult === undefined ? undefined : wrongResult(stdout, ofResult.check)),
       permissions: textsOf(value, 'permissions').filter(isPermission),
       tier: textOf(value, 'tier') as Tier,
       timeoutSeconds: orElse(limits['timeout_seconds'], TOOL_TIMEOUT_SECONDS),

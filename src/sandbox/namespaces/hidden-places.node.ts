@@ -1,7 +1,7 @@
 /**
  * What is not there for a session within what it may read: the paths that `sandbox.hidden` names, with `*` in names, the
- * known places of secrets, and what in /etc looks like a key by its name. /etc is walked once and
- * again only where one of its directories has changed.
+ * known places of secrets, what in /etc looks like a key by its name, and where that is wanted what in the branched
+ * directories does. A directory is read once, and again only where it has changed.
  * Reads names, and no file. A name is bytes: one that is no text is found as well, and told as escaped-path.ts has it.
  * Rules: docs/sandbox.md; docs/security.md (what is hidden).
  * @module
@@ -11,12 +11,13 @@ import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { HIDDEN_PLACES, KEY_NAMES, SECRET_HOME_PLACES, SECRET_PLACES } from '../../base/secret-places.ts'
 import { escapedText } from '../../base/text/escaped-path.ts'
-import { isWithin } from '../../base/text/lexical-path.ts'
+import { baseName, isWithin } from '../../base/text/lexical-path.ts'
+import { WORKSPACE_SECRETS_WORD } from '../../config/caller-fields.ts'
+import { isSensitive } from '../../defense/sensitive-file.ts'
 import { ERRNO } from '../kernel/syscalls.node.ts'
-import { HIDDEN_PLACES_MAX, WALKED_DIRECTORIES_MAX } from '../limits.ts'
+import { HIDDEN_PLACES_MAX, WALKED_NAMES_MAX } from '../limits.ts'
 import { Refused } from './kernel.node.ts'
 import type { NamespacePlan } from './namespace-plan.ts'
-
 import { kernelPath, seenFile } from './seen-file.node.ts'
 
 const ETC = '/etc'
@@ -40,7 +41,10 @@ function patternOf(name: string): RegExp {
   return new RegExp(`^${parts.join('.*')}$`, 's')
 }
 
+/** The places of homes have their own list. */
+const NO_HOME = '/'
 const KEYS = KEY_NAMES.map(patternOf)
+const isKey = (path: string): boolean => KEYS.some((fits) => fits.test(baseName(path)))
 
 /**
  * The paths that fit; `*` stands for any characters of a name, and for no leading dot. A path without one counts where its
@@ -63,37 +67,56 @@ function expand(pattern: string): string[] {
   return found.filter(pattern.includes('*') ? exists : (path) => exists(dirname(path)))
 }
 
-type Walk = {
-  /** When each directory was changed last: lstat's ctimeMs. */
-  readonly directories: ReadonlyMap<string, number>
+/** A directory as it was read. */
+type Looked = {
+  /** When it was changed last: lstat's ctimeMs. */
+  readonly change: number
+  readonly names: number
+  readonly directories: readonly string[]
   readonly found: readonly string[]
 }
 
-const changeOf = (path: string): number => seenFile(path)?.ctimeMs ?? 0
-
-/** What of /etc is known as secret or looks like a key by its name. */
-function walkEtc(): Walk {
-  const directories = new Map<string, number>()
-  const found = SYSTEM_PLACES.filter((place) => isWithin(ETC, place)).flatMap(expand)
-  const open = [ETC]
-  for (let path = open.pop(); path !== undefined; path = open.pop()) {
-    if (directories.size >= WALKED_DIRECTORIES_MAX) break
-    directories.set(path, changeOf(path))
-    try {
-      for (const entry of readdirSync(kernelPath(path), { encoding: 'buffer', withFileTypes: true })) {
-        const name = escapedText(entry.name)
-        const inner = `${path}/${name}`
-        if (entry.isDirectory()) open.push(inner)
-        else if (KEYS.some((fits) => fits.test(name))) found.push(inner)
-      }
-    } catch {
-      // Nobody else of this user reads it either.
+function lookAt(directory: string, change: number, isSecret: (path: string) => boolean): Looked {
+  const [directories, found]: [string[], string[]] = [[], []]
+  let names = 0
+  try {
+    for (const entry of readdirSync(kernelPath(directory), { encoding: 'buffer', withFileTypes: true })) {
+      const path = `${directory}/${escapedText(entry.name)}`
+      names++
+      if (entry.isDirectory()) directories.push(path)
+      else if (isSecret(path)) found.push(path)
     }
+  } catch {
+    // Nobody else of this user reads it either.
   }
-  return { directories, found }
+  return { change, names, directories, found }
 }
 
-export type HiddenWish = Pick<NamespacePlan, 'hidden' | 'hidesSecrets'>
+/**
+ * Gives what beneath a directory has the name of a secret, as it is now.
+ * @throws Refused with more names than can be looked at: what was not looked at would not be hidden
+ */
+function createWalk(top: string, most: number, isSecret: (path: string) => boolean): () => readonly string[] {
+  let known: ReadonlyMap<string, Looked> = new Map()
+  return () => {
+    const now = new Map<string, Looked>()
+    const open = [top]
+    let names = 0
+    for (let path = open.pop(); path !== undefined; path = open.pop()) {
+      const change = seenFile(path)?.ctimeMs ?? 0
+      const before = known.get(path)
+      const looked = before?.change === change ? before : lookAt(path, change, isSecret)
+      now.set(path, looked)
+      names += looked.names
+      if (names > most) throw new Refused(`so many names in ${top}`, ERRNO.E2BIG)
+      open.push(...looked.directories)
+    }
+    known = now
+    return [...now.values()].flatMap(({ found }) => found)
+  }
+}
+
+export type HiddenWish = Pick<NamespacePlan, 'hidden' | 'hidesSecrets' | 'roots' | 'read'>
 
 export interface HiddenPlaces {
   /**
@@ -103,14 +126,15 @@ export interface HiddenPlaces {
   find(wanted: HiddenWish, read: readonly string[], homes: readonly string[]): readonly string[]
 }
 
-export function createHiddenPlaces(): HiddenPlaces {
-  let walk: Walk | undefined
+/** `most`: names that are looked at beneath each directory. */
+export function createHiddenPlaces(most = WALKED_NAMES_MAX): HiddenPlaces {
+  const etcKeys = createWalk(ETC, most, isKey)
+  const walks = new Map<string, () => readonly string[]>()
 
-  function secretsOfEtc(): readonly string[] {
-    const isOld =
-      walk === undefined || [...walk.directories].some(([path, change]) => changeOf(path) !== change)
-    if (isOld) walk = walkEtc()
-    return walk?.found ?? []
+  function secretsOf(root: string): readonly string[] {
+    const walk = walks.get(root) ?? createWalk(root, most, (path) => isSensitive(path, NO_HOME))
+    walks.set(root, walk)
+    return walk()
   }
 
   function secrets(read: readonly string[], homes: readonly string[]): string[] {
@@ -121,12 +145,20 @@ export function createHiddenPlaces(): HiddenPlaces {
       if (!read.some((path) => isWithin(path, home) || isWithin(home, path))) continue
       places.push(...SECRET_HOME_PLACES.flatMap((place) => expand(`${home}/${place}`)))
     }
-    return read.some((path) => isWithin(path, ETC)) ? [...places, ...secretsOfEtc()] : places
+    if (!read.some((path) => isWithin(path, ETC))) return places
+    const known = SYSTEM_PLACES.filter((place) => isWithin(ETC, place)).flatMap(expand)
+    return [...places, ...known, ...etcKeys()]
   }
 
   return {
-    find({ hidden, hidesSecrets }, read, homes) {
-      const wanted = [...hidden.flatMap(expand), ...(hidesSecrets ? secrets(read, homes) : [])]
+    find({ hidden, hidesSecrets, roots, read: listed }, read, homes) {
+      const ofBranches = hidden.includes(WORKSPACE_SECRETS_WORD) ? roots : []
+      const wanted = [
+        ...hidden.filter((path) => path !== WORKSPACE_SECRETS_WORD).flatMap(expand),
+        // What is listed by its very name is meant to be read.
+        ...ofBranches.flatMap(({ path }) => secretsOf(path)).filter((path) => !listed.includes(path)),
+        ...(hidesSecrets ? secrets(read, homes) : []),
+      ]
       const found: string[] = []
       for (const path of [...new Set(wanted)].sort((a, b) => a.length - b.length)) {
         if (!read.some((place) => isWithin(place, path))) continue

@@ -134,9 +134,13 @@ export function fileQuestion(
   }
 }
 
-/** Where a file that went on was marked. */
-export function fileFindings(screens: readonly Screen[]): InjectionFinding[] {
-  return screens.flatMap(({ suspicions }) => suspicions?.windows ?? []).map(findingOf)
+/** Where what went on was marked: what gives orders first, then what is merely a command. */
+export function findingsIn(screens: readonly Screen[]): InjectionFinding[] {
+  const commands = screens.flatMap(({ commandLine }) => commandLine ?? [])
+  return [
+    ...screens.flatMap(({ suspicions }) => suspicions?.windows ?? []).map(findingOf),
+    ...commands.map((line) => ({ kind: 'command', ...line })),
+  ]
 }
 
 /** What an agent has asked for gives orders itself: to whoever reads the record, or the file that it writes. */
@@ -162,5 +166,5 @@ export function askedInjectionEvent(
 export function injectionFindings(
   execution: Pick<Execution, 'screened' | 'findings'>,
 ): readonly InjectionFinding[] {
-  return execution.findings ?? windowsOf(execution).map(findingOf)
+  return execution.findings ?? findingsIn(execution.screened?.screens ?? [])
 }

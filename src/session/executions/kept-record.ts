@@ -7,7 +7,7 @@
  */
 
 import { commandName } from './command-name.ts'
-import type { Execution, ExecutionKey, StartRecord, StartRequest } from './execution.ts'
+import type { Execution, ExecutionKey, InjectionFinding, StartRecord, StartRequest } from './execution.ts'
 
 /** What is written down of a command before it starts. */
 export function startRecord(
@@ -28,9 +28,8 @@ export type EndState = 'finished' | 'not_started' | 'unknown'
 
 export type EndRecord = ExecutionKey &
   Pick<Execution, 'owner' | 'sessionId' | 'command' | 'startedAtMs' | 'isolation'> &
-  Pick<Execution, 'exit' | 'errno' | 'endedAtMs' | 'outputBytes' | 'discardedBytes' | 'timedOut' | 'why'> & {
-    readonly state: EndState
-  }
+  Pick<Execution, 'exit' | 'errno' | 'endedAtMs' | 'outputBytes' | 'discardedBytes' | 'timedOut' | 'why'> &
+  Pick<Execution, 'findings'> & { readonly state: EndState }
 
 export type KeptRecord =
   | ({ readonly kind: 'start' } & StartRecord)
@@ -55,6 +54,7 @@ export function endLine(end: EndRecord): string {
     ...[END_STATES.indexOf(end.state), exit?.kind === 'exited' ? exit.code : -1],
     ...[exit?.kind === 'signalled' ? exit.signal : -1, end.errno, end.endedAtMs, ...end.outputBytes],
     ...[end.discardedBytes, end.timedOut ? 1 : 0, end.why ?? ''],
+    ...(end.findings ?? []).flatMap(({ kind, offset, length }) => [kind, offset, length]),
   ])
 }
 
@@ -82,6 +82,8 @@ const areNumbers = (values: readonly unknown[]): values is number[] => values.ev
 
 /** How many members come before those that only one kind of line has. */
 const HEAD = 8
+/** What an end has of numbers behind those, before the sentence. */
+const END_NUMBERS = 9
 
 export function readKept(line: string): KeptRecord | undefined {
   const [kind, ...rest] = parsed(line)
@@ -110,10 +112,22 @@ function readStart(head: Head, tail: readonly unknown[]): KeptRecord | undefined
   return { kind: 'start', ...head, instance, warrantId }
 }
 
+/** Three members each; undefined: they are none. */
+function readFindings(members: readonly unknown[]): InjectionFinding[] | undefined {
+  const found: InjectionFinding[] = []
+  for (let at = 0; at < members.length; at += 3) {
+    const [kind, offset, length] = members.slice(at, at + 3)
+    if (typeof kind !== 'string' || typeof offset !== 'number' || typeof length !== 'number') return undefined
+    found.push({ kind, offset, length })
+  }
+  return found
+}
+
 function readEnd(head: Head, tail: readonly unknown[]): KeptRecord | undefined {
-  const numbers = tail.slice(0, -1)
-  const why = tail.at(-1)
-  if (tail.length !== 10 || typeof why !== 'string' || !areNumbers(numbers)) return undefined
+  const numbers = tail.slice(0, END_NUMBERS)
+  const why = tail[END_NUMBERS]
+  const findings = readFindings(tail.slice(END_NUMBERS + 1))
+  if (typeof why !== 'string' || !areNumbers(numbers) || findings === undefined) return undefined
   const [place = -1, code = -1, signal = -1, errno = 0, endedAtMs = 0, stdout = 0, stderr = 0, ...others] =
     numbers
   const state = END_STATES[place]
@@ -127,5 +141,6 @@ function readEnd(head: Head, tail: readonly unknown[]): KeptRecord | undefined {
     discardedBytes: others[0] ?? 0,
     timedOut: others[1] === 1,
     why: why === '' ? undefined : why,
+    ...(findings.length === 0 ? {} : { findings }),
   }
 }

@@ -18,6 +18,7 @@ import {
 } from '../../limits.ts'
 import type { Clock, LineFile, LinePlace } from '../../ports.ts'
 import type { Execution, ExecutionKey, StartRecord } from './execution.ts'
+import { injectionFindings } from './injection-event.ts'
 import { type EndRecord, endLine, readKept, startLine, undoneLine } from './kept-record.ts'
 
 export type KeptResults = {
@@ -267,7 +268,10 @@ export function createKeptResults({ file, clock, lost, damaged }: KeptResultsOpt
     undo,
     end(execution) {
       const { state } = execution
-      const isKept = state !== 'starting' && state !== 'running' && write({ ...execution, state })
+      const isKept =
+        state !== 'starting' &&
+        state !== 'running' &&
+        write({ ...execution, state, findings: injectionFindings(execution) })
       if (isKept) begun.delete(name(execution))
       return isKept
     },

@@ -16,7 +16,7 @@ import type { Warrant } from '../../defense/warrant.ts'
 import type { ReadyCall } from '../../intent/plans/gate.ts'
 import { CALL_OUTPUT_BYTES } from '../../intent/plans/limits.ts'
 import type { Plan } from '../../intent/plans/plan.ts'
-import type { CallOutcome } from '../../intent/plans/run.ts'
+import { type CallOutcome, endedWell } from '../../intent/plans/run.ts'
 import { EXECUTION_ID_BYTES, UNARY_OUTPUT_BYTES } from '../../limits.ts'
 import { isOnTerms, noPlace, type Place } from '../../sandbox/places/place.ts'
 import { makePlan, type Planned } from '../../sandbox/places/plan.ts'
@@ -79,6 +79,20 @@ function requestOf({ words, tool }: ReadyCall): ExecuteRequest {
   }
 }
 
+/** What is handed on of a call that has ended well: whole and as its tool's manifest says, or with a word about it. */
+function handedOn(result: CallResult, { name, checkResult }: ReadyCall['tool']): CallResult {
+  const { why, stdout, stdoutBytes } = result
+  if (!endedWell(result)) return result
+  const isCut = stdout.length < stdoutBytes
+  const cut = `of ${stdoutBytes} bytes that it printed the first ${stdout.length} are kept`
+  const wrong = checkResult(isCut ? NOTHING : stdout)
+  if (wrong !== undefined) {
+    const sentence = `What ${name} printed is not what its manifest says, so nothing of it goes on: ${isCut ? cut : wrong}.`
+    return { ...result, kind: 'refused', number: 0, why: sentence, stdout: NOTHING, stderr: NOTHING }
+  }
+  return isCut && why === '' ? { ...result, why: `It was cut: ${cut}.` } : result
+}
+
 export type CallGround = {
   readonly rooms: Rooms
   readonly runner: PlanRunner
@@ -101,7 +115,7 @@ export function doCall({ rooms, runner, plan, ready, unanswered, done }: CallGro
   function finish(result: CallResult): void {
     if (isOver) return
     isOver = true
-    done(result)
+    done(handedOn(result, tool))
   }
 
   const { asker, leave } = createPlanAsker(rooms, runner, {

@@ -20,7 +20,7 @@ import { type FileDownloadRequest, fileChunk, fileDownloadEnd } from '../../wire
 import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { setOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
-import { fileFindings, fileQuestion } from '../executions/injection-event.ts'
+import { fileQuestion, findingsIn } from '../executions/injection-event.ts'
 import type { WhyEnded } from '../executions/transfers.ts'
 import { askMeanwhile } from '../standing/asking-meanwhile.ts'
 import type { ConfirmationOutcome } from '../standing/confirmations.ts'
@@ -203,7 +203,7 @@ function begin(
             view.writable.some((root) => isWithin(root, action.real)),
           )
       if (digest === undefined || isLeft) return { outcome: 'left', bytes: sent, sha256: null }
-      const found = fileFindings(screen?.screens ?? [])
+      const found = findingsIn(screen?.screens ?? [])
       const findings = found.length > 0 ? found : undefined
       connection.end(streamId, fileDownloadEnd.encode({ sha256: digest, total_size: size, findings }))
       peer.streamDone(streamId)

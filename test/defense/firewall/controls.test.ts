@@ -8,7 +8,9 @@ const text = new Uint8Array(4_096)
 
 function given(controls: Controls): string {
   const target = new Uint8Array(CONTROL_BYTES + 1)
-  return Buffer.from(target.subarray(1, 1 + controls.giveNext(target, 1))).toString('latin1')
+  return Buffer.from(target.subarray(1, 1 + controls.giveUpTo(controls.nextOffset, target, 1))).toString(
+    'latin1',
+  )
 }
 
 /** The text, and the sequences with their places. */

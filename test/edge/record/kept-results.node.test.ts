@@ -119,6 +119,7 @@ t.test('what was begun and how it ended is known to the next daemon, in every de
     exit(255, { outputBytes: [2 ** 40, 3], discardedBytes: 7, why: 'The kernel killed “it”.' }),
     { state: 'finished', exit: { kind: 'signalled', signal: 9 }, timedOut: true },
     { state: 'not_started', exit: undefined, errno: 2 },
+    exit(0, { findings: [1, 70_000].map((offset) => ({ kind: 'injection:model', offset, length: 9 })) }),
   ]
   for (const [number, result] of all.entries()) {
     first.results.begin(start(number))
@@ -137,7 +138,7 @@ t.test('what was begun and how it ended is known to the next daemon, in every de
     t.strictSame(next.damaged, [])
     t.strictSame(
       [next.results.countOf(KEY), next.results.countOf('another'), next.results.find(key(1, 'another'))],
-      [5, 0, undefined],
+      [6, 0, undefined],
       'and nobody else has any',
     )
     t.equal(next.results.findAnywhere(idOf(1))?.scope, KEY)

@@ -10,6 +10,7 @@
 
 import { encodeUtf8 } from '../../../base/encoding/utf8.ts'
 import type { Assessment } from './assess.ts'
+import { type CommandLine, commandLineIn } from './command-lines.ts'
 import {
   INJECTION_EXCERPT_BYTES,
   INJECTION_HELD_BYTES,
@@ -62,6 +63,8 @@ export type InjectionHold = {
   readonly heldWindow: HeldWindow | undefined
   /** Undefined: nothing was found. */
   readonly suspicions: Suspicions | undefined
+  /** The first line that is merely a command. */
+  readonly commandLine: CommandLine | undefined
 }
 
 const STEP = INJECTION_WINDOW_BYTES - INJECTION_OVERLAP_BYTES
@@ -91,6 +94,7 @@ export function createInjectionHold(
   let isCounted = false
 
   let heldWindow: HeldWindow | undefined
+  let commandLine: CommandLine | undefined
 
   /** Of a window, the part that says most. */
   function excerptOf(text: Uint8Array): Uint8Array {
@@ -114,6 +118,16 @@ export function createInjectionHold(
   function judge(bytes: Uint8Array, start: number, end: number): boolean {
     const found = assess(bytes, start, end)
     most = Math.max(most, found.permille)
+    if (commandLine === undefined) {
+      const line = commandLineIn(
+        bytes,
+        start,
+        end,
+        offset + start === 0,
+        end - start === INJECTION_WINDOW_BYTES,
+      )
+      if (line !== undefined) commandLine = { ...line, offset: offset + line.offset }
+    }
     if (found.permille >= flag && !isCounted) {
       isCounted = true
       flagged++
@@ -237,6 +251,9 @@ export function createInjectionHold(
     },
     get heldWindow() {
       return heldWindow
+    },
+    get commandLine() {
+      return commandLine
     },
     get suspicions() {
       return flagged === 0 ? undefined : { most, flagged, windows }

@@ -15,6 +15,8 @@ export const INJECTION_GAP_TOKENS = 32
 export const INJECTION_WORDS = 3_072
 /** What two windows of a stream share: the longest pattern in words of twenty letters. */
 export const INJECTION_OVERLAP_BYTES = 512
+/** A line that is a command, and whole: a longer one is a program, or no line of text. */
+export const COMMAND_LINE_BYTES = 256
 /** Windows of one stream that the sealed record keeps. */
 export const SUSPICIONS = 4
 /** What may come after the command was asked to wait, beside the window: some reads of a pipe. More is not kept. */

@@ -41,6 +41,7 @@ export type SecretScreen = {
 }
 
 const ESC = 0x1b
+const SHORT_BYTES = 64
 
 type Found = {
   count: number
@@ -95,18 +96,21 @@ function createSecretScreen(
     woven = 0
   }
 
-  function put(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void {
-    if (woven + bytes.length > out.length) flush(emit)
-    if (bytes.length > out.length) return emit(bytes)
-    out.set(bytes, woven)
-    woven += bytes.length
+  function put(bytes: Uint8Array, from: number, to: number, emit: (bytes: Uint8Array) => void): void {
+    if (woven + to - from > out.length) flush(emit)
+    if (to - from > out.length) return emit(bytes.subarray(from, to))
+    // Between sequences there are often a few bytes, for which a view of them would cost more than they do.
+    if (to - from > SHORT_BYTES) {
+      out.set(bytes.subarray(from, to), woven)
+      woven += to - from
+    } else for (let at = from; at < to; at++) out[woven++] = bytes[at] as number
   }
 
   /** The sequences that stand before the text from `offset` on. */
   function putControls(offset: number, emit: (bytes: Uint8Array) => void): void {
     while (controls.nextOffset <= offset) {
       if (woven + CONTROL_BYTES > out.length) flush(emit)
-      woven += controls.giveNext(out, woven)
+      woven += controls.giveUpTo(offset, out, woven)
     }
   }
 
@@ -116,17 +120,16 @@ function createSecretScreen(
       putControls(offset, emit)
       if (span !== undefined && secret !== undefined) {
         remember(span, secret)
-        return put(bytes, emit)
+        return put(bytes, 0, bytes.length, emit)
       }
       const end = offset + bytes.length
       let at = offset
-      while (controls.nextOffset < end) {
-        const next = controls.nextOffset
-        put(bytes.subarray(at - offset, next - offset), emit)
+      for (let next = controls.nextOffset; next < end; next = controls.nextOffset) {
+        put(bytes, at - offset, next - offset, emit)
         putControls(next, emit)
         at = next
       }
-      put(bytes.subarray(at - offset), emit)
+      put(bytes, at - offset, bytes.length, emit)
     }
   }
 

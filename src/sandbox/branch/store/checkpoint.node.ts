@@ -7,6 +7,7 @@
  * @module
  */
 
+import { createHash } from 'node:crypto'
 import { closeSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readBounded, replaceFile, syncDirectory } from '../../../base/files.node.ts'
@@ -15,6 +16,7 @@ import { RENAME_NOREPLACE } from '../../kernel/at.node.ts'
 import type { Syscalls } from '../../kernel/syscalls.node.ts'
 import { CHECKPOINT_FILE_BYTES } from '../../limits.ts'
 import type { Branch, BranchRoot } from '../files/branch.ts'
+import { NO_BUDGET } from '../files/budget.ts'
 import {
   createFiles,
   type Files,
@@ -28,7 +30,8 @@ import {
 } from '../files/files.node.ts'
 import { nodeOf, readAttributes } from '../files/inspect.node.ts'
 import type { BytePath } from '../files/paths.ts'
-import { copyTree } from './copy-tree.node.ts'
+import { createReader, openFile } from '../files/reader.node.ts'
+import { copyTree, type Look } from './copy-tree.node.ts'
 import { removeTree } from './remove.node.ts'
 import { applyAttributes, attributesOfNode } from './stage.node.ts'
 
@@ -38,6 +41,8 @@ export type Checkpoint = {
   readonly madeAtMs: number
   readonly files: number
   readonly sizeBytes: number
+  /** Of what was saved: names, modes, owners, attributes and contents. Older ones have none. */
+  readonly sha256?: string
 }
 
 const FOLDER = 'checkpoints'
@@ -64,6 +69,32 @@ function folderOf(directory: string, number: number): string {
   return join(directory, FOLDER, String(number))
 }
 
+/** A digest of trees in the order in which they are copied, the same however the file system keeps them. */
+function createTreeSum(files: Files): { readonly look: Look; digest(): string } {
+  const sum = createHash('sha256')
+  const { digestLike } = createReader(files, NO_BUDGET)
+  const contentOf = (directory: number, name: BytePath, path: BytePath, sizeBytes: number) => {
+    const descriptor = openFile(files, directory, name, path)
+    try {
+      return digestLike(descriptor, sizeBytes, { dataSha256: '' }, path)
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+  const hex = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString('hex')
+  return {
+    look(directory, name, path, { type, mode, uid, gid, sizeBytes, device, target, attributes }, linkedTo) {
+      const isRead = type === 'file' && linkedTo === undefined
+      const content = isRead ? contentOf(directory, name, path, sizeBytes) : { linkedTo }
+      const others = [...attributes].map(([attribute, value]) => [attribute, hex(value)]).sort()
+      sum.update(
+        JSON.stringify([path, type, mode, uid, gid, sizeBytes, device, hex(target), others, content]),
+      )
+    },
+    digest: () => sum.digest('hex'),
+  }
+}
+
 /**
  * Copies the branch as it is to `DIRECTORY/checkpoints/NUMBER`.
  * @throws SassError FILE_IO; nothing of it is left then
@@ -83,15 +114,16 @@ export function makeCheckpoint(
   if (existsSync(folder)) removeBeneath(files, join(directory, FOLDER), String(number))
   mkdirSync(folder, { mode: OWN_MODE })
   const counts = { files: 0, sizeBytes: 0 }
+  const sum = createTreeSum(files)
   try {
     for (const [index, root] of branch.roots.entries()) {
       const target = join(folder, String(index))
       mkdirSync(target, { mode: OWN_MODE })
-      const copied = copyTrees(files, branch, root.store, target, (place, name) => [place, name])
+      const copied = copyTrees(files, branch, root.store, target, sum.look, (place, name) => [place, name])
       counts.files += copied.files
       counts.sizeBytes += copied.sizeBytes
     }
-    const checkpoint: Checkpoint = { number, label, madeAtMs: nowMs, ...counts }
+    const checkpoint: Checkpoint = { number, label, madeAtMs: nowMs, ...counts, sha256: sum.digest() }
     syncAt(files, folder)
     replaceFile(join(folder, FACTS), Buffer.from(`${JSON.stringify(checkpoint)}\n`), MODE)
     syncDirectory(join(directory, FOLDER))
@@ -126,6 +158,7 @@ function copyTrees(
   branch: Branch,
   from: string,
   to: string,
+  look: Look,
   names: (place: string, name: string) => readonly [string, string],
 ): { files: number; sizeBytes: number } {
   const counts = { files: 0, sizeBytes: 0 }
@@ -138,7 +171,7 @@ function copyTrees(
       mkdirSync(join(to, target), { mode: OWN_MODE })
       const [a, b] = [openRoot(join(from, source)), openRoot(join(to, target))]
       open.push(a, b)
-      const copied = copyTree(files, a, b, linked)
+      const copied = copyTree(files, a, b, linked, look)
       if (name === 'index') continue
       counts.files += copied.files
       counts.sizeBytes += copied.sizeBytes
@@ -192,6 +225,7 @@ export function restoreCheckpoint(
   }
   resumeRestore(syscalls, directory, branch)
   const counts = { files: 0, sizeBytes: 0 }
+  const sum = createTreeSum(files)
   for (const [index, root] of branch.roots.entries()) {
     removeBeneath(files, root.store, NEW)
     mkdirSync(join(root.store, NEW), { mode: OWN_MODE })
@@ -200,6 +234,7 @@ export function restoreCheckpoint(
       branch,
       join(folder, String(index)),
       join(root.store, NEW),
+      sum.look,
       (_place, name) => [name, name],
     )
     counts.files += copied.files
@@ -208,7 +243,7 @@ export function restoreCheckpoint(
   }
   checkWhole(
     listCheckpoints(directory).find((each) => each.number === number),
-    counts,
+    { ...counts, sha256: sum.digest() },
   )
   const restore: Restore = { state: 'clearing', number }
   writeState(directory, restore)
@@ -216,11 +251,18 @@ export function restoreCheckpoint(
 }
 
 /** What was copied back is what was saved; nothing of the branch has changed by then. */
-function checkWhole(saved: Checkpoint | undefined, now: { files: number; sizeBytes: number }): void {
-  if (saved?.files === now.files && saved.sizeBytes === now.sizeBytes) return
+function checkWhole(
+  saved: Checkpoint | undefined,
+  now: Required<Pick<Checkpoint, 'files' | 'sizeBytes' | 'sha256'>>,
+): void {
+  const isAsMany = saved?.files === now.files && saved.sizeBytes === now.sizeBytes
+  if (isAsMany && (saved.sha256 ?? now.sha256) === now.sha256) return
+  const what = isAsMany
+    ? 'its content is another one'
+    : `${now.files} files of ${saved?.files}, ${now.sizeBytes} bytes of ${saved?.sizeBytes}`
   throw new SassError(
     'FILE_IO',
-    `The checkpoint is not what was saved (${now.files} files of ${saved?.files}, ${now.sizeBytes} bytes of ${saved?.sizeBytes}), so the branch was left as it is; look who changed it.`,
+    `The checkpoint is not what was saved (${what}), so the branch was left as it is; look who changed it.`,
   )
 }
 

@@ -22,6 +22,15 @@ import { applyAttributes, attributesOfNode, copyFile, makeSpecial } from './stag
 
 const OWN_MODE = 0o700
 
+/** Whoever looks at each entry before it is copied: `linkedTo` is the other name of a file that was copied before. */
+export type Look = (
+  directory: number,
+  name: BytePath,
+  path: BytePath,
+  node: Node,
+  linkedTo?: BytePath,
+) => void
+
 export type Copied = { readonly files: number; readonly sizeBytes: number }
 
 /**
@@ -33,6 +42,7 @@ export function copyTree(
   from: number,
   to: number,
   linked: Map<bigint, { readonly root: number; readonly path: BytePath }>,
+  look?: Look,
 ): Copied {
   const counts = { files: 0, sizeBytes: 0 }
   const finished: { path: BytePath; node: Node }[] = []
@@ -44,6 +54,7 @@ export function copyTree(
       try {
         const own = nodeOf(source, '.', path, statDirectory(source), rawAttributes(files, source, '.', path))
         finished.push({ path, node: own })
+        look?.(source, '.', path, own)
         for (const name of namesIn(source, path)) {
           const inner = joinPath(path, name)
           const stats = statName(source, name)
@@ -55,6 +66,8 @@ export function copyTree(
           }
           counts.files++
           const known = linked.get(stats.ino)
+          const node = nodeOf(source, name, inner, stats, rawAttributes(files, source, name, inner))
+          look?.(source, name, inner, node, known?.path)
           if (known !== undefined) {
             const result = withDirectory(files, known.root, parentPath(known.path), (directory) =>
               files.at.link(directory, nameBytes(namePath(known.path)), target, nameBytes(name)),
@@ -62,7 +75,6 @@ export function copyTree(
             must(result ?? -2, 'linked', inner)
             continue
           }
-          const node = nodeOf(source, name, inner, stats, rawAttributes(files, source, name, inner))
           if (node.type === 'file') copyFile(files, [source, name], [target, name], node, inner)
           else makeSpecial(files, target, name, node, inner)
           applyAttributes(files, target, name, attributesOfNode(node), node.type === 'symlink', inner, true)
