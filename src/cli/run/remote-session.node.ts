@@ -209,7 +209,11 @@ export function createRemoteSession(context: CommandContext, target: string | un
         output.warn('The output went over the limit of the device; what came after it was dropped.')
       for (const sentence of [ended.why, ended.refused, ended.notice])
         if (sentence !== undefined) output.warn(visible(sentence))
-      const found = findingsSentence(ended.findings)
+      // Somebody at a terminal knows a command when they see one: documents are full of them.
+      const findings = process.stdout.isTTY
+        ? ended.findings?.filter(({ kind }) => kind !== 'command')
+        : ended.findings
+      const found = findingsSentence(findings)
       if (found !== undefined) output.warn(found)
       if (ended.timedOut)
         throw new SassError(
