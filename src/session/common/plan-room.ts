@@ -4,7 +4,7 @@
  * Rules: docs/plans.md.
  * @module
  */
-
+import type { CborValue } from '../../base/encoding/cbor.ts'
 import type { Source, TransportFacts } from '../../defense/facts.ts'
 import type { Verdict } from '../../defense/verdict.ts'
 import type { JsonObject } from '../../intent/canonical/python-json.ts'
@@ -41,6 +41,8 @@ export type PlanSettings = { readonly gate: PlanGate; readonly tools: LoadedTool
 
 /** Whoever started a run hears of it. */
 export type PlanEvents = {
+  /** A call waits before it begins: the message of docs/protocol.md, section 8, that says for what. */
+  waits?(message: CborValue, dataBytes?: number): void
   call?(at: number, result: CallResult): void
   /** Decided against by a response that tells nothing: nobody is told more of this plan. */
   unanswered?(verdict: Verdict): void

@@ -23,7 +23,7 @@ import { makePlan, type Planned } from '../../sandbox/places/plan.ts'
 import type { ExecuteRequest } from '../../wire/messages.ts'
 import { methodNamed } from '../../wire/methods.ts'
 import { ownScope } from '../common/peer.ts'
-import type { CallResult, PlanRunner } from '../common/plan-room.ts'
+import type { CallResult, PlanEvents, PlanRunner } from '../common/plan-room.ts'
 import { type Rooms, setOf, tenantOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
 import { haltWithoutRoom, recordNotDone } from '../decisions/kept-first.ts'
@@ -84,6 +84,7 @@ export type CallGround = {
   readonly runner: PlanRunner
   readonly plan: Plan
   readonly ready: ReadyCall
+  readonly waits?: PlanEvents['waits']
   /** Decided against by a response that tells nothing; `done` follows. */
   readonly unanswered?: ((verdict: Verdict) => void) | undefined
   /** Once, last. */
@@ -91,7 +92,7 @@ export type CallGround = {
 }
 
 /** Does the call; the returned function gives it up where it has not started. `done` is called in any case. */
-export function doCall({ rooms, runner, plan, ready, unanswered, done }: CallGround): () => void {
+export function doCall({ rooms, runner, plan, ready, waits, unanswered, done }: CallGround): () => void {
   const { session } = runner
   const { call, tool, words } = ready
   const id = executionOf(plan.id, call.id)
@@ -105,6 +106,7 @@ export function doCall({ rooms, runner, plan, ready, unanswered, done }: CallGro
   }
 
   const { asker, leave } = createPlanAsker(rooms, runner, {
+    waits: (message, dataBytes) => waits?.(message, dataBytes),
     refused: (code, text) => finish(withoutOutput('refused', `${code} ${text}`)),
     unanswered(verdict) {
       unanswered?.(verdict)

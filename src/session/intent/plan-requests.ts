@@ -171,6 +171,9 @@ const runPlan: Handler = (peer, call) => {
       peer.join(call.streamId, stream)
       let planId = ''
       const started = plans.start(found.bytes, runner, found.envelope, {
+        waits(message, dataBytes) {
+          if (stream.isHere) peer.connection.message(call.streamId, message, dataBytes)
+        },
         call(_at, { stdout, stderr }) {
           stream.push(STDOUT, stdout)
           stream.push(STDERR, stderr)

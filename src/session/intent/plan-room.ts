@@ -162,7 +162,7 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
 
   /** That it is to be run is decided as well: an agent under alarm runs none. */
   function decided(bytes: Uint8Array, runner: PlanRunner, go: () => void): void {
-    const { asker } = createPlanAsker(ground.rooms(), runner, { refused() {}, unanswered() {} })
+    const { asker } = createPlanAsker(ground.rooms(), runner, { waits() {}, refused() {}, unanswered() {} })
     const action = { kind: 'run_plan', digest: encodeHex(sha256(bytes)) } as const
     const call = { streamId: 0, method: methodNamed('RunPlan'), message: { ok: true, value: {} } } as const
     attempt(asker, call, {

@@ -91,6 +91,7 @@ export function createPlanRun({ rooms, journal, deliver, ready, runner, events, 
     giveUp = doCall({
       ...{ rooms, runner, plan },
       ready: one,
+      waits: events.waits,
       unanswered(verdict) {
         isUnanswered = true
         events.unanswered?.(verdict)
