@@ -4,7 +4,7 @@
  * the result says of each call what became of it.
  * @module
  */
-import { existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { PlanResult, Waiting } from '../../src/client/client.node.ts'
@@ -12,7 +12,7 @@ import type { JsonObject } from '../../src/intent/canonical/python-json.ts'
 import { client, question } from './agents.node.ts'
 import { type Daemon, type Json, ON_REAL_FILES, startDaemon, until } from './daemon.node.ts'
 import { told } from './handoffs.node.ts'
-import { bytesOf, installPlanned, plan } from './planned.node.ts'
+import { bytesOf, installPlanned, MAKE, plan, sha256Of } from './planned.node.ts'
 
 /** Makes a directory, does what is asked about or denied, makes another one. */
 const AROUND = (file: string) =>
@@ -255,3 +255,43 @@ t.test('terminate while a call waits for a human: it is never done', async (t) =
   t.same(states(result), ['exited', 'refused', 'waiting'])
   t.notOk(isThere(daemon, 'after'))
 })
+
+t.test(
+  'a tool that was changed between two calls of one plan does not run, and is told (JF-R25)',
+  async (t) => {
+    const directory = await installPlanned(t, ON_REAL_FILES)
+    const program = join(directory, 'program')
+    copyFileSync('/usr/bin/mkdir', program)
+    chmodSync(program, 0o755)
+    const path = join(directory, 'tools/make.tool.json')
+    writeFileSync(path, JSON.stringify({ ...MAKE, executable: program, sha256: sha256Of(program) }))
+    const daemon = await startDaemon(t, directory)
+    const agent = await client(daemon)
+    t.teardown(() => agent.close())
+    const signed = plan(daemon, [
+      ['make', { path: 'before' }],
+      ['pause', { seconds: '2' }],
+      ['make', { path: 'after' }],
+      ['count', { file: '/dev/null' }],
+    ])
+    const ran = agent.plans.run(bytesOf(signed))
+    await until('the first one', () => isThere(daemon, 'before'))
+    const changed = Buffer.concat([readFileSync(program), Buffer.from('x')])
+    writeFileSync(`${program}.new`, changed, { mode: 0o755 })
+    renameSync(`${program}.new`, program)
+    const result = await ran
+    t.same(states(result), ['exited', 'exited', 'refused', 'waiting'])
+    t.match(result.calls[2]?.why, /not the file that the tool make/)
+    t.notOk(isThere(daemon, 'after'))
+
+    // The manifest that says so of the new file holds from a reload on; what lay there before does not exist any more.
+    t.equal((await daemon.cli(['reload'])).code, 0)
+    const gone = plan(daemon, [['make', { path: 'after' }]])
+    t.match(await told(agent.plans.run(bytesOf(gone))), /^INTENT_REJECTED .*c0 wants make/)
+    writeFileSync(path, JSON.stringify({ ...MAKE, executable: program, sha256: sha256Of(program) }))
+    t.match(await told(agent.plans.run(bytesOf(gone))), /^INTENT_REJECTED /, 'not by being there')
+    t.equal((await daemon.cli(['reload'])).code, 0)
+    t.match(await agent.plans.run(bytesOf(gone)), { state: 'done' })
+    t.ok(isThere(daemon, 'after'))
+  },
+)
