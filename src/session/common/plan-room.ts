@@ -86,6 +86,9 @@ export type PlanRoom = {
   /** Keeps one for the agent that it was sent to, under its session. @throws STATE_UNWRITABLE */
   keep(bytes: Uint8Array, envelope: PlanEnvelope, receiver: string): StartedPlan | { readonly kind: 'kept' }
   kept(sessionId: string, receiver: string): KeptPlan | undefined
+  /** It was run, and is not kept any more. */
+  drop(sessionId: string, receiver: string): void
+  readonly keptCount: number
   find(planId: string): JournalPlan | undefined
   newestOf(sessionId: string, scope: string): JournalPlan | undefined
   /** No call begins any more. */
