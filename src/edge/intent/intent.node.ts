@@ -59,7 +59,7 @@ export type Intent = {
 const INBOX = 'inbox'
 
 /** The device's own key, made at its first start. */
-export function deviceIntentKey(directory: string): KeyPair {
+function deviceIntentKey(directory: string): KeyPair {
   const base = join(directory, 'device')
   if (!existsSync(`${base}.key`)) return createKeyFiles(base)
   const seed = readPrivateKey(`${base}.key`)

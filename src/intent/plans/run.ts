@@ -57,7 +57,7 @@ export function newRun(size: number): RunState {
 }
 
 /** Whether what follows may run. */
-export function endedWell({ kind, number }: Pick<CallOutcome, 'kind' | 'number'>): boolean {
+function endedWell({ kind, number }: Pick<CallOutcome, 'kind' | 'number'>): boolean {
   return kind === 'exited' && number === 0
 }
 

@@ -41,7 +41,7 @@ const NOTHING = new Uint8Array(0)
 const silent = { number: 0, why: '', stdoutBytes: 0, stderrBytes: 0, stdout: NOTHING, stderr: NOTHING }
 
 /** An outcome of which nothing ran. */
-export function withoutOutput(kind: CallOutcome['kind'], why = '', number = 0): CallResult {
+function withoutOutput(kind: CallOutcome['kind'], why = '', number = 0): CallResult {
   return { ...silent, kind, why, number }
 }
 

@@ -4,7 +4,6 @@
  */
 import t from 'tap'
 import type { CallResult, PlanDelivery } from '../../../src/session/common/plan-room.ts'
-import { withoutOutput } from '../../../src/session/intent/plan-call.ts'
 import {
   deliverTo,
   note,
@@ -16,10 +15,15 @@ import {
 import { stageAudit } from '../stage.ts'
 
 const CALL = { id: 'c', tool: 'count', args: {} }
+const NOTHING = new Uint8Array(0)
+const EXITED: CallResult = {
+  ...{ kind: 'exited', number: 0, why: '', stdoutBytes: 0, stderrBytes: 0 },
+  ...{ stdout: NOTHING, stderr: NOTHING },
+}
 const OF = { planId: 'p', sessionId: 's' }
 
 function resultOf(stdout: Uint8Array, more: Partial<CallResult> = {}) {
-  return partOf(CALL, 'ab', { ...withoutOutput('exited'), stdout, ...more })['result']
+  return partOf(CALL, 'ab', { ...EXITED, stdout, ...more })['result']
 }
 
 t.test('output is text where it is text, and bytes where it is not', (t) => {
@@ -39,7 +43,7 @@ t.test('a result says how it ended and how much there was, also of what was cut'
     ...{ state: 'signalled', number: 9, why: 'so', execution_id: 'ab' },
     ...{ stdout_bytes: 70_000, stderr_bytes: 0 },
   })
-  const call = { id: 'c', tool: 'count', execution: 'ab', ...withoutOutput('refused', 'no') }
+  const call = { id: 'c', tool: 'count', execution: 'ab', ...EXITED, why: 'no' }
   const plan = {
     ...{ planId: 'p', sessionId: 's', issuer: 'i', runner: 'r', scope: 'k', sha256: 'ab', atMs: 1 },
     state: 'call_failed',
