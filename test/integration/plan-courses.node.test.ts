@@ -7,7 +7,7 @@
 import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { PlanResult, Waiting } from '../../src/client/client.node.ts'
+import type { Client, PlanResult, Waiting } from '../../src/client/client.node.ts'
 import type { JsonObject } from '../../src/intent/canonical/python-json.ts'
 import { client, question } from './agents.node.ts'
 import { type Daemon, type Json, ON_REAL_FILES, startDaemon, until } from './daemon.node.ts'
@@ -48,6 +48,13 @@ async function start(t: Test, change: Json = {}): Promise<Daemon> {
 const states = ({ calls }: PlanResult): string[] => calls.map(({ state }) => state)
 const isThere = (daemon: Daemon, name: string): boolean => existsSync(join(daemon.workspace, name))
 
+/** Which call has begun and not ended, as its caller is told; -1: none. */
+async function reached(agent: Client, { plan_id: planId }: JsonObject): Promise<number> {
+  // Nobody knows it before its run has begun.
+  const state = await agent.plans.state({ planId: String(planId) }).catch(() => undefined)
+  return state === undefined ? -1 : states(state).indexOf('begun')
+}
+
 /** What an operator is told of it, who is told all. */
 async function asOperator(daemon: Daemon, { plan_id: planId }: JsonObject): Promise<PlanResult> {
   const operator = await client(daemon, 'operator')
@@ -87,7 +94,7 @@ t.test(
         'the human sees of which plan it is',
       )
       t.same(heard, [{ kind: 'operator' }], 'told while it waits')
-      t.match(states(await agent.plans.state({ planId: String(signed['plan_id']) })), ['exited', 'begun'])
+      t.match(states(await agent.plans.state({ planId: String(signed['plan_id']) })), ['exited', 'waiting'])
       t.equal((await daemon.cli(['confirm', answer, id, '--yes'])).code, 0)
       const result = await ran
       t.same(states(result), state)
@@ -177,7 +184,7 @@ for (const how of ['SIGTERM', 'sass-edge drain'])
     t.teardown(() => agent.close())
     const signed = plan(daemon, FIVE)
     const ran = agent.plans.run(bytesOf(signed))
-    await until('the second pause', () => isThere(daemon, 'slow-0'))
+    await until('the second pause', async () => (await reached(agent, signed)) === 2)
     if (how === 'SIGTERM') daemon.signal('SIGTERM')
     else await daemon.cli(['drain'])
     const result = await ran
@@ -222,7 +229,7 @@ t.test('terminate in the middle of a plan ends the call that runs, and nothing r
   t.teardown(() => agent.close())
   const signed = plan(daemon, FIVE)
   const ran = told(agent.plans.run(bytesOf(signed)))
-  await until('the second pause', () => isThere(daemon, 'slow-0'))
+  await until('the second pause', async () => (await reached(agent, signed)) === 2)
   const { instance } = daemon.audit().find(({ what }) => what === 'begun') ?? {}
   t.equal((await daemon.cli(['terminate', String(instance)])).code, 0)
   t.match(await ran, /^CONNECTION_LOST|^SESSION/)
@@ -293,5 +300,25 @@ t.test(
     t.equal((await daemon.cli(['reload'])).code, 0)
     t.match(await agent.plans.run(bytesOf(gone)), { state: 'done' })
     t.ok(isThere(daemon, 'after'))
+  },
+)
+
+t.test(
+  'a daemon that is killed while a human is asked: the call had not begun, and is told as that',
+  async (t) => {
+    const daemon = await start(t)
+    const agent = await client(daemon)
+    t.teardown(() => agent.close())
+    const signed = plan(daemon, AROUND('.env'))
+    const ran = told(agent.plans.run(bytesOf(signed)))
+    await question(daemon)
+    daemon.signal('SIGKILL')
+    await daemon.ended
+    await ran
+    const next = await startDaemon(t, daemon.directory)
+    const result = await asOperator(next, signed)
+    t.equal(result.state, 'interrupted')
+    t.same(states(result), ['exited', 'waiting', 'waiting'])
+    t.notOk(isThere(daemon, 'after'))
   },
 )

@@ -85,6 +85,8 @@ export type CallGround = {
   readonly plan: Plan
   readonly ready: ReadyCall
   readonly waits?: PlanEvents['waits']
+  /** It is permitted and starts next. @throws where that cannot be written down: then it does not start */
+  readonly begins: () => void
   /** Decided against by a response that tells nothing; `done` follows. */
   readonly unanswered?: ((verdict: Verdict) => void) | undefined
   /** Once, last. */
@@ -92,7 +94,16 @@ export type CallGround = {
 }
 
 /** Does the call; the returned function gives it up where it has not started. `done` is called in any case. */
-export function doCall({ rooms, runner, plan, ready, waits, unanswered, done }: CallGround): () => void {
+export function doCall({
+  rooms,
+  runner,
+  plan,
+  ready,
+  waits,
+  begins,
+  unanswered,
+  done,
+}: CallGround): () => void {
   const { session } = runner
   const { call, tool, words } = ready
   const id = executionOf(plan.id, call.id)
@@ -194,6 +205,7 @@ export function doCall({ rooms, runner, plan, ready, waits, unanswered, done }: 
     const headBytes = Math.min(UNARY_OUTPUT_BYTES, rooms.settings.ringBytes)
     rooms.sessions.apply(session, 'started', rooms.clock.monotonicMs())
     try {
+      begins()
       execution = rooms.executions.start(
         {
           ...{ id, owner: caller.name, scope: scope(), instance: session.instance, sessionId: session.id },

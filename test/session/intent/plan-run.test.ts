@@ -67,9 +67,9 @@ t.test('a call that cannot be written down as begun does not start', (t) => {
   const { run, staged, heard, states } = stageRun(t, 2, { begin: full })
   run.go()
   t.same(staged.spawner.children, [])
-  t.same(states(), ['waiting', 'waiting'])
-  t.same(heard, ['last', 'interrupted'])
-  t.match(JSON.stringify(staged.logged), /plan_failed.*the disk is full/)
+  t.same(states(), ['refused', 'waiting'])
+  t.same(heard, ['0 refused', 'last', 'call_failed'])
+  t.match(JSON.stringify(staged.logged), /plan_call_failed.*the disk is full/)
   t.end()
 })
 

@@ -55,6 +55,7 @@ export function stageCall({ staged, runner }: ReturnType<typeof stagePlans>) {
   const giveUp = doCall({
     ...{ rooms: staged.rooms, runner, plan, ready: calls[0] as ReadyCall },
     waits: (message) => waited.push(message),
+    begins() {},
     unanswered: (verdict) => unanswered.push(verdict.kind === 'response' ? verdict.response : verdict.kind),
     done: (result) => results.push(result),
   })
