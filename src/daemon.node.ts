@@ -219,8 +219,9 @@ function createRooms(
       const result = await reload()
       counts.reloads[result.ok ? 'ok' : 'failed']++
       if (result.ok) counts.configuredAtMs = clock.wallMs()
-      if (result.ok) await ground.intent?.renew()
-      return result
+      const vaultProblem = result.ok ? await ground.intent?.renew() : undefined
+      if (vaultProblem === undefined) return result
+      return { ok: false, problem: `The configuration was taken over, the vault was not. ${vaultProblem}` }
     },
     drain(by) {
       setImmediate(askToStop, by)

@@ -12,6 +12,7 @@ import { PLAN_FRAME_BYTES } from '../wire/limits.ts'
 import * as m from '../wire/messages.ts'
 import { type PlanState, planReference, planRequest, type ToolList } from '../wire/plan-messages.ts'
 import type { Link } from './calls/link.ts'
+import type { OnWaiting } from './calls/waiting.ts'
 
 export type PlanCallState = {
   readonly id: string
@@ -52,11 +53,13 @@ export type PlanTool = {
 export type PlanClient = {
   /**
    * Runs a signed plan, or the one that is kept for this agent under a session. Resolves with how all of it ended; rejects with
-   * INTENT_REJECTED where the plan was refused as a whole. `output` gets the beginning of what its calls print.
+   * INTENT_REJECTED where the plan was refused as a whole. `output` gets the beginning of what its calls print, and
+   * `onWaiting` hears what a call waits for before it begins.
    */
   run(
     plan: Uint8Array | { readonly sessionId: string },
     output?: (source: OutputSource, bytes: Uint8Array) => void,
+    onWaiting?: OnWaiting,
   ): Promise<PlanResult>
   /** How far a plan is, by its id or as the newest one of a session. */
   state(of: { readonly planId: string } | { readonly sessionId: string }): Promise<PlanResult>
@@ -86,7 +89,7 @@ function requestOf(plan: Uint8Array | { readonly sessionId: string }): ReturnTyp
 /** The methods of plans over `link`. */
 export function createPlanClient(link: Pick<Link, 'call' | 'use'>): PlanClient {
   return {
-    async run(plan, output = () => {}) {
+    async run(plan, output = () => {}, onWaiting) {
       const request = requestOf(plan)
       return link.use((caller) => {
         const { promise, resolve, reject } = defer<PlanResult>()
@@ -100,6 +103,7 @@ export function createPlanClient(link: Pick<Link, 'call' | 'use'>): PlanClient {
           ended: (value) => resolve(toResult(value as PlanState)),
           failed: reject,
           credit() {},
+          onWaiting,
         })
         return promise
       }, false)

@@ -69,6 +69,15 @@ export const deviceReadings = message('DeviceReadings', {
   tarpit_seconds: defaulted(17, unsigned(), 0),
 })
 
+/** What came signed, and what of it is at work. */
+export const signedWork = message('SignedWork', {
+  waiting: defaulted(1, unsigned(), 0, 'envelopes that nobody has taken yet'),
+  quarantined: defaulted(2, unsigned(), 0),
+  outbox: defaulted(3, unsigned(), 0, 'envelopes of the device that are not delivered yet'),
+  plans_running: defaulted(4, unsigned(), 0),
+  plans_kept: defaulted(5, unsigned(), 0, 'plans that wait for whoever runs them'),
+})
+
 /** The exposition format 0.0.4 of Prometheus. */
 export const metricsText = message('MetricsText', { text: required(1, text(METRICS_BYTES)) })
 
@@ -88,6 +97,7 @@ export const securityStatus = message('SecurityStatus', {
   device: optional(20, deviceReadings, 'to operators'),
   gate: optional(21, gateReadings, 'to operators, where any session has had one'),
   watched: defaulted(22, listOf(watchedAgent, LISTED_ENTRIES), [], 'to operators'),
+  signed_work: optional(23, signedWork, 'to operators, where the device takes envelopes in or runs plans'),
 })
 
 export type DeviceReadings = MessageValue<typeof deviceReadings>

@@ -163,6 +163,12 @@ t.test(
       },
       20_000,
     )
+    const status = async () => JSON.parse((await daemon.cli(['status', '--json'])).stdout.toString())
+    t.match(await status(), { signed_work: { waiting: 1, quarantined: 0, plans_running: 0, plans_kept: 1 } })
+    t.match(
+      (await daemon.cli(['status'])).stdout.toString(),
+      /^signed +1 envelope waiting, 0 in quarantine, 0 to be sent; 0 plans running, 1 kept$/m,
+    )
     const [agent, operator] = [await client(daemon), await client(daemon, 'operator')]
     t.teardown(() => Promise.all([agent.close(), operator.close()]))
     t.match(await told(agent.plans.run({ sessionId: session })), /none is kept for you/)
@@ -173,5 +179,6 @@ t.test(
       issuer: 'agent',
     })
     t.match(await told(operator.plans.run({ sessionId: session })), /run before/)
+    t.match(await status(), { signed_work: { plans_kept: 0 } }, 'what was run is not kept')
   },
 )

@@ -95,6 +95,8 @@ t.test('everything is told, once and to programs too', async (t) => {
     /^waiting {4}0 questions/m,
   ])
     t.match(text, line)
+  t.equal(status['signed_work'], null, 'nothing signed is taken in here')
+  t.notMatch(text, /^signed /m)
   // An agent is told nothing of this.
   const result = await daemon.cli(['status', '--json', '--agent', 'agent'])
   t.equal(result.code, 0)

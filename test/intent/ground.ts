@@ -11,7 +11,7 @@ import type { EnvelopeGround } from '../../src/intent/envelopes/checks.ts'
 import { type Envelope, sealEnvelope, type UnsignedEnvelope } from '../../src/intent/envelopes/envelope.ts'
 import { entryName, type VaultContents, vaultContents } from '../../src/intent/vault/contents.ts'
 import { openCapabilitySet, openTemplate } from '../../src/intent/vault/entries.ts'
-import { type EntryKind, ID_KEYS, signManifest, writeManifest } from '../../src/intent/vault/manifest.ts'
+import { type EntryKind, signManifest, writeManifest } from '../../src/intent/vault/manifest.ts'
 
 export const seedOf = (byte: number): Uint8Array => new Uint8Array(32).fill(byte)
 export const DISPATCHER = seedOf(1)
@@ -60,7 +60,7 @@ export const signBy =
 
 /** The manifest of an entry, signed by the dispatcher or by whoever is said. */
 export function manifestOf(kind: EntryKind, value: JsonObject, seed: Uint8Array = DISPATCHER) {
-  const id = String(value[ID_KEYS[kind]])
+  const id = String(value[kind === 'template' ? 'template_id' : 'capability_set_id'])
   return signManifest({ kind, id, version: String(value['version']), sha256: sha256Hex(value) }, signBy(seed))
 }
 

@@ -84,6 +84,7 @@ const GATE = {
 }
 const TALKED = { host: 'a.example', port: 443, connections: 1, sent: 2, received: 2 ** 40, protocol: 'udp' }
 
+const SIGNED_WORK = { waiting: 1, quarantined: 2, outbox: 3, plans_running: 4, plans_kept: 5 }
 const WATCHED = { agent_name: 'a', turns: 40, is_calibrated: true, alerts: 2, beyond: 'volume fill' }
 
 export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, unknown>>])[] = [
@@ -244,8 +245,10 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
       device: DEVICE,
       gate: GATE,
       watched: [WATCHED],
+      signed_work: SIGNED_WORK,
     },
   ],
+  [statusMessages.signedWork, SIGNED_WORK],
   [statusMessages.watchedAgent, WATCHED],
   [statusMessages.deviceReadings, DEVICE],
   [egressMessages.gateReadings, GATE],

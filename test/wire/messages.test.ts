@@ -51,7 +51,8 @@ const TABLE: Readonly<Record<string, string>> = {
   KeyRotation: '1 public_key, 2 signature',
   Empty: '',
   SecurityStatus:
-    '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash, 16? session, 17? today, 18? yesterday, 19? sessions, 20? device, 21? gate, 22? watched',
+    '1? active_tarpits, 2? active_sessions, 3? blocked_ips, 4? policy_version, 12 responses, 13? level, 14 audit_seq, 15 audit_hash, 16? session, 17? today, 18? yesterday, 19? sessions, 20? device, 21? gate, 22? watched, 23? signed_work',
+  SignedWork: '1? waiting, 2? quarantined, 3? outbox, 4? plans_running, 5? plans_kept',
   WatchedAgent: '1 agent_name, 2? turns, 3? is_calibrated, 4? alerts, 5? beyond',
   GateReadings:
     '1? sessions, 2? connections, 3? asked, 4? passed, 5? refused, 6? failed, 7? sent, 8? received, 9? lately',

@@ -8,6 +8,7 @@
 import { fstatSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
+import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { visible } from '../../base/text/visible.ts'
 import { loadLaw } from '../../edge/intent/constitution.node.ts'
 import { appendLogs, lookUp, readLogs } from '../../edge/intent/proposal-files.node.ts'
@@ -19,6 +20,7 @@ import type { RealPaths } from '../../intent/proposals/gates.ts'
 import { PROPOSED_UNITS } from '../../intent/proposals/limits.ts'
 import { replay } from '../../intent/proposals/replay.ts'
 import { artifactOf } from '../../intent/proposals/streams.ts'
+import { DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
@@ -179,7 +181,12 @@ function replayRun(context: CommandContext, law: Law, logs: string): number {
 export const command: Command = {
   name: 'decide',
   summary: SUMMARIES.decide,
-  usage: ['decide FILE [--logs DIR]', 'decide --stdin [--logs DIR]', 'decide --replay DIR'],
+  usage: [
+    'decide FILE [--logs DIR]',
+    'decide --stdin [--logs DIR]',
+    'decide --replay DIR',
+    'decide --device FILE|--stdin [--said TEXT]',
+  ],
   options: [
     { name: 'stdin', description: 'the proposals come on stdin' },
     {
@@ -204,6 +211,10 @@ export const command: Command = {
     },
     { name: 'constitution', value: 'FILE', description: 'another constitution, with FILE.sha256 beside it' },
     { name: 'pin', value: 'SHA256', description: 'the SHA-256 that the constitution must have' },
+    { name: 'device', description: 'have a device decide, which does what it permits' },
+    { name: 'target', value: 'TARGET', description: 'that device; else that of the nearest .sass-edge' },
+    { name: 'said', value: 'TEXT', description: 'with --device: what the proposals answer' },
+    ...DEVICE_OPTIONS,
   ],
   examples: [
     { line: 'sass-edge decide proposals.json', does: 'exit code 0: ACTION, 1: REFUSE, 2: EXIT' },
@@ -211,16 +222,26 @@ export const command: Command = {
       line: 'sass-edge decide --stdin --logs run1 < proposals.json',
       does: 'the same, as the next cycle of a run',
     },
+    {
+      line: 'sass-edge decide --device --said "Hello" proposals.json',
+      does: 'the device decides and does it; what it read or said is on stdout',
+    },
     { line: 'sass-edge decide --replay run1', does: 'exit code 0: everything comes out as it is logged' },
   ],
   async run(context) {
     const { options } = context.arguments
     const [path] = takeWords(context, 1)
-    const law = loadLaw({ path: optionValue(options, 'constitution'), pin: optionValue(options, 'pin') })
     const logs = optionValue(options, 'replay')
     const isStdin = isGiven(options, 'stdin')
     if ([path !== undefined, logs !== undefined, isStdin].filter(Boolean).length !== 1)
       throw new SassError('USAGE', 'decide takes one of a FILE, --stdin and --replay DIR: see --help.')
+    if (isGiven(options, 'device') || options.has('target')) {
+      const text = decodeUtf8(bytesOf(context, path))
+      if (text === undefined) throw unusable(path ?? 'stdin', 'it is no UTF-8')
+      const { decideOnDevice } = await import('./decide-device.node.ts')
+      return EXIT_OF[await decideOnDevice(context, text)]
+    }
+    const law = loadLaw({ path: optionValue(options, 'constitution'), pin: optionValue(options, 'pin') })
     return logs === undefined ? decideOne(context, law, path) : replayRun(context, law, logs)
   },
 }

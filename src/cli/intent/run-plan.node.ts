@@ -10,9 +10,10 @@ import { visible } from '../../base/text/visible.ts'
 import type { PlanCallState, PlanResult } from '../../client/client.node.ts'
 import { asSassError } from '../../errors.ts'
 import { isSafeName } from '../../intent/canonical/shape.ts'
-import { STDERR } from '../../ports.ts'
+import { type OutputSource, STDERR } from '../../ports.ts'
 import { PLAN_FRAME_BYTES } from '../../wire/limits.ts'
 import { connectDevice } from '../common/device.node.ts'
+import { createWaitingLine } from '../common/waiting-line.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT, exitOfRemote } from '../words/exit-codes.ts'
@@ -78,11 +79,14 @@ export async function runPlan(context: CommandContext, word: string): Promise<nu
   const plan = isSession ? { sessionId: word } : readGiven(context, word, PLAN_FRAME_BYTES)
   const client = await connect(context)
   const { json } = context.output
-  const result = await client.plans.run(plan, (source, bytes) => {
+  const waiting = createWaitingLine(context.output)
+  const output = (source: OutputSource, bytes: Uint8Array): void => {
+    waiting.clear()
     // With --json stdout is the result alone.
     if (source === STDERR || json) process.stderr.write(bytes)
     else process.stdout.write(bytes)
-  })
+  }
+  const result = await client.plans.run(plan, output, waiting.show).finally(waiting.clear)
   await client.close()
   if (json) context.output.result(toObject(result), [])
   else for (const line of linesOf(result)) context.output.note(line)

@@ -114,6 +114,7 @@ export function statusObject(snapshot: Snapshot): Readonly<Record<string, unknow
     audit: { sequence: status.audit_seq, hash: encodeHex(status.audit_hash) },
     device: deviceObject(status.device),
     gate: gateObject(status.gate),
+    signed_work: status.signed_work ?? null,
     watched: status.watched.map(({ agent_name, turns, is_calibrated, alerts, beyond }) => ({
       ...{ agent: agent_name, turns, calibrated: is_calibrated, alerts },
       beyond: beyond === '' ? [] : beyond.split(' '),
@@ -175,6 +176,14 @@ function gateLines({ gate }: SecurityStatus): string[] {
   ]
 }
 
+function signedLines({ signed_work: work }: SecurityStatus): string[] {
+  if (work === undefined) return []
+  const { waiting, quarantined, outbox, plans_running: running, plans_kept: kept } = work
+  return [
+    `signed     ${counted(waiting, 'envelope')} waiting, ${quarantined} in quarantine, ${outbox} to be sent; ${counted(running, 'plan')} running, ${kept} kept`,
+  ]
+}
+
 /** One agent a line, by what it usually does (docs/anomaly.md). */
 function watchedLines({ watched }: SecurityStatus): string[] {
   return watched
@@ -198,6 +207,7 @@ export function statusLines({ status, ping }: Snapshot): string[] {
     `policy     ${visible(status.policy_version)}`,
     `audit      record ${status.audit_seq}, ${encodeHex(status.audit_hash).slice(0, 16)}…`,
     ...gateLines(status),
+    ...signedLines(status),
     ...watchedLines(status),
     ...linkLines(status),
   ]

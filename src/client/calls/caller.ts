@@ -375,7 +375,8 @@ export function createCaller(
     handlers.set(id, {
       message(message, dataBytes) {
         if (!message.ok) return abandon(id, bad(message))
-        if (mayWait && waits(id, message.value as StreamResponse, events.onWaiting)) return
+        if (mayWait && waits(id, message.value as StreamResponse, events.onWaiting))
+          return connection.grant(id, window.consumed(dataBytes, nowMs()))
         events.message(message.value, dataBytes)
       },
       ended(message) {

@@ -51,15 +51,15 @@ export type Intent = {
   readonly vault: () => VaultContents
   /** Begins to look at the inboxes. `handle` is asked for every envelope to the device; absent: they wait. */
   start(handle?: IntentHandler): void
-  /** Reads the vault again; what is wrong with it leaves the old one. */
-  renew(): Promise<void>
+  /** Reads the vault again. What is wrong with it leaves the old one, and is returned and told. */
+  renew(): Promise<string | undefined>
   close(): Promise<void>
 }
 
 const INBOX = 'inbox'
 
 /** The device's own key, made at its first start. */
-export function deviceIntentKey(directory: string): KeyPair {
+function deviceIntentKey(directory: string): KeyPair {
   const base = join(directory, 'device')
   if (!existsSync(`${base}.key`)) return createKeyFiles(base)
   const seed = readPrivateKey(`${base}.key`)
@@ -219,9 +219,11 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
     async renew() {
       try {
         vault = await openVault(config, log)
+        return undefined
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : 'unknown'
         log.write('error', 'intent_vault_refused', { reason })
+        return reason
       }
     },
     async close() {

@@ -5,7 +5,7 @@
  * Rules: SAOE 3 (plans by session), RT-2.3; docs/plans.md.
  * @module
  */
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { errnoOf, errnoText, makePrivateDirectory, readBounded, replaceFile } from '../../base/files.node.ts'
@@ -39,17 +39,37 @@ function read(path: string): Uint8Array | undefined {
   }
 }
 
+function sessionsIn(directory: string): readonly string[] {
+  const names = existsSync(directory) ? readdirSync(directory) : []
+  return names.filter((name) => name.endsWith(PLAN)).map((name) => name.slice(0, -PLAN.length))
+}
+
+function isFull(directory: string, sessionId: string): boolean {
+  const others = sessionsIn(directory)
+  return others.length >= PLANS_KEPT && !others.includes(sessionId)
+}
+
+/** The plan first: what is left of one without it is nothing. */
+function remove(path: string): void {
+  for (const suffix of [PLAN, KEPT]) rmSync(`${path}${suffix}`, { force: true })
+}
+
 /** @param root `STATE/intent/plans`, made where it is not there */
 export function createKeptPlans(root: string): KeptPlans {
   return {
-    put(sessionId, receiver, { bytes, envelope }) {
+    put(sessionId, receiver, { bytes, envelope }, isOver) {
       if (!isSafeName(sessionId) || !isSafeName(receiver)) return false
       const directory = join(root, receiver)
       const path = join(directory, sessionId)
       try {
         makePrivateDirectory(directory)
-        const others = readdirSync(directory).filter((name) => name.endsWith(PLAN))
-        if (others.length >= PLANS_KEPT && !others.includes(`${sessionId}${PLAN}`)) return false
+        if (isFull(directory, sessionId)) {
+          for (const other of sessionsIn(directory)) {
+            const plan = read(join(directory, `${other}${PLAN}`))
+            if (plan !== undefined && isOver(plan)) remove(join(directory, other))
+          }
+          if (isFull(directory, sessionId)) return false
+        }
         const { sender, capabilitySet } = envelope
         const kept = {
           sender,
@@ -91,6 +111,13 @@ export function createKeptPlans(root: string): KeptPlans {
         capabilitySet: capabilitySetOf(set),
       }
       return { bytes, envelope }
+    },
+    drop(sessionId, receiver) {
+      if (isSafeName(sessionId) && isSafeName(receiver)) remove(join(root, receiver, sessionId))
+    },
+    get count() {
+      const receivers = existsSync(root) ? readdirSync(root) : []
+      return receivers.reduce((sum, receiver) => sum + sessionsIn(join(root, receiver)).length, 0)
     },
   }
 }

@@ -78,9 +78,11 @@ export function openPlanJournal(path: string): PlanJournal {
   const begin = database.prepare(
     `UPDATE calls SET state = 'begun' WHERE plan_id = ? AND at = ? AND state = 'waiting'`,
   )
+  // What ran had begun; the others may end without.
   const end = database.prepare(
-    `UPDATE calls SET state = ?, number = ?, why = ?, stdout_bytes = ?, stderr_bytes = ?
-     WHERE plan_id = ? AND at = ? AND state = 'begun'`,
+    `UPDATE calls SET state = ?1, number = ?2, why = ?3, stdout_bytes = ?4, stderr_bytes = ?5
+     WHERE plan_id = ?6 AND at = ?7
+       AND (state = 'begun' OR state = 'waiting' AND ?1 IN ('refused', 'unanswered', 'unknown'))`,
   )
   const over = database.prepare(`UPDATE plans SET state = ? WHERE plan_id = ? AND state = 'running'`)
   const plan = database.prepare('SELECT * FROM plans WHERE plan_id = ?')

@@ -55,7 +55,7 @@ export function planSettings(
 }
 
 /** Tells the log what was loaded, and what was not and why. */
-export function tellTools({ tools }: PlanSettings, log: Log): void {
+function tellTools({ tools }: PlanSettings, log: Log): void {
   log.write('info', 'tools', { loaded: tools.loaded.size, refused: tools.refused.length })
   for (const { file, why } of tools.refused) log.write('warn', 'tool_refused', { file, reason: why })
 }

@@ -46,7 +46,7 @@ function writeString(text: string): string {
  * By code point, as Python sorts; by UTF-16 units, as ECMAScript does, U+1F600 would come before U+FB33. Where two
  * texts differ first in a unit, that unit or the pair that it begins decides.
  */
-export function byCodePoint(a: string, b: string): number {
+function byCodePoint(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let at = 0; at < length; at += 1) {
     if (a.charCodeAt(at) === b.charCodeAt(at)) continue

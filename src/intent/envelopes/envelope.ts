@@ -26,7 +26,7 @@ import {
 import { readUtcTime } from '../canonical/utc-time.ts'
 import { HUMAN_READABLE_CHARS } from '../limits.ts'
 
-export const ENVELOPE_VERSION = '1.0'
+const ENVELOPE_VERSION = '1.0'
 /** How files of envelopes are called, after their id. */
 export const ENVELOPE_SUFFIX = '.satl.json'
 

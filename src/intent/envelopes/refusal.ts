@@ -5,7 +5,7 @@
  */
 
 /** Which check gives which code; the numbers are those of SAOE context 2.2. */
-export const REFUSAL_STEPS = Object.freeze({
+const REFUSAL_STEPS = Object.freeze({
   FILE_SIZE_EXCEEDED: 1,
   ENVELOPE_MALFORMED: 2,
   DUPLICATE_KEY: 2,

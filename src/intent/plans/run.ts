@@ -1,6 +1,6 @@
 /**
  * One run of a plan, call after call, as an engine: what has happened goes in, what is to be done comes out, in order.
- * A call is written down as begun before it is started, and is never started again, whatever becomes of the daemon. The
+ * Whoever starts a call writes it down as begun first, and it is never started again, whatever becomes of the daemon. The
  * first call that does not end well is the last one: what follows was meant for what came before.
  * Rules: SAOE 2.4; docs/plans.md.
  * @module
@@ -40,8 +40,6 @@ export type RunInput<Outcome extends CallOutcome = CallOutcome> =
   | { readonly kind: 'stop' }
 
 export type RunOutput<Outcome extends CallOutcome = CallOutcome> =
-  /** To be on the disk before what follows. */
-  | { readonly kind: 'begun'; readonly at: number }
   | { readonly kind: 'start'; readonly at: number }
   | { readonly kind: 'ended'; readonly at: number; readonly outcome: Outcome }
   | { readonly kind: 'over'; readonly end: RunEnd }
@@ -57,7 +55,7 @@ export function newRun(size: number): RunState {
 }
 
 /** Whether what follows may run. */
-export function endedWell({ kind, number }: Pick<CallOutcome, 'kind' | 'number'>): boolean {
+function endedWell({ kind, number }: Pick<CallOutcome, 'kind' | 'number'>): boolean {
   return kind === 'exited' && number === 0
 }
 
@@ -93,10 +91,7 @@ function begin<Outcome extends CallOutcome>(state: RunState): RunStep<Outcome> {
   const { at } = state
   return {
     state: { ...state, phase: 'calling' },
-    outputs: [
-      { kind: 'begun', at },
-      { kind: 'start', at },
-    ],
+    outputs: [{ kind: 'start', at }],
   }
 }
 

@@ -12,16 +12,6 @@ import { encodeHex } from '../../base/encoding/hex.ts'
 import type { Json } from '../../base/encoding/strict-json.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 
-export const ARTIFACT_TYPES = Object.freeze([
-  'Observation',
-  'ActionRequest',
-  'ScopeClaim',
-  'Justification',
-  'ExecutionWarrant',
-  'RefusalRecord',
-  'ExitRecord',
-] as const)
-
 /** Who made it: the decision, the daemon, a person or the configuration, or an agent, which decides nothing. */
 export type Author = 'kernel' | 'host' | 'user' | 'reflection'
 
@@ -107,7 +97,7 @@ export type Bundle = {
 }
 
 /** SHA-256 of the RFC 8785 form, 32 bytes. */
-export function digestBytes(value: Json): Uint8Array {
+function digestBytes(value: Json): Uint8Array {
   return sha256(encodeUtf8(canonicalize(value)))
 }
 

@@ -54,7 +54,7 @@ const ARRAY_INDEX = /^(?:0|[1-9][0-9]{0,8})$/
 const BAD_ESCAPE = /~(?![01])/
 
 /** The value that an RFC 6901 pointer names; undefined: none. */
-export function resolvePointer(document: Json, pointer: string): Json | undefined {
+function resolvePointer(document: Json, pointer: string): Json | undefined {
   if (!pointer.startsWith('/') || BAD_ESCAPE.test(pointer)) return undefined
   let value: Json | undefined = document
   for (const token of pointer.slice(1).split('/')) {

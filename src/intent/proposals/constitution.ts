@@ -15,8 +15,6 @@ export const CONSTITUTION_VERSION = '0.1.1'
 
 /** SHA-256 of the file that ships, policy/constitution/proposals.v0.1.1.json. To change that file is to change this. */
 export const CONSTITUTION_SHA256 = '84ed0b5c67db826e53872306cf633dd0849fb16fde63d4cc18cb8fe7a24c5d63'
-/** Of the document in YAML that ours has its ids, limits and pointers from. */
-export const ORIGINAL_SHA256 = 'ad6aa7ccb0ed27151423486b60de380da9d34436f6c5554da84f3a092902740f'
 
 export type FieldRule = {
   readonly name: string

@@ -58,17 +58,8 @@ export type Decided = {
 }
 
 /** An exit record as the format has it, by the kernel. */
-export function exitRecord(fields: Omit<ExitRecord, 'type' | 'author' | 'id'>): ExitRecord {
+function exitRecord(fields: Omit<ExitRecord, 'type' | 'author' | 'id'>): ExitRecord {
   return named({ type: 'ExitRecord', author: 'kernel', ...fields } as const)
-}
-
-/** Whether that record may stand for an exit: its reason is one that there is, and what it cites is found. */
-export function isValidExit(exit: ExitRecord, { constitution, index }: Law): boolean {
-  return (
-    constitution.exitCodes.includes(exit.reason_code) &&
-    exit.authority_citations.length > 0 &&
-    exit.authority_citations.every((citation) => resolveCitation(index, citation) !== undefined)
-  )
 }
 
 /** The exit that a risk to integrity ends in. It cites the clause that asks for it, whether that can be found or not. */

@@ -28,7 +28,7 @@ export type LogAppends = {
 }
 
 /** The lines in their order, as many together as one warrant covers. */
-export function batches(lines: readonly string[], { lines: most, bytes: mostBytes }: LogLimits) {
+function batches(lines: readonly string[], { lines: most, bytes: mostBytes }: LogLimits) {
   const all: string[][] = []
   let batch: string[] = []
   let bytes = 0

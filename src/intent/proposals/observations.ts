@@ -32,7 +32,7 @@ const UTC_SECOND =
   /^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$/
 
 /** Whether the text is a second of UTC as observations have it. */
-export function isUtcSecond(text: Json | undefined): text is string {
+function isUtcSecond(text: Json | undefined): text is string {
   return typeof text === 'string' && UTC_SECOND.test(text)
 }
 

@@ -8,7 +8,7 @@
 import { ENVELOPE_SUFFIX } from '../envelopes/envelope.ts'
 
 /** Beside a refused file: why. */
-export const REASON_SUFFIX = '.reason.json'
+const REASON_SUFFIX = '.reason.json'
 /** Of the random part, in bytes. */
 export const QUARANTINE_ID_BYTES = 16
 

@@ -8,7 +8,7 @@ import { entryName } from './contents.ts'
 import type { EntryKind } from './manifest.ts'
 
 export const IDENTITY_FILE = 'age_identity.key'
-export const KEYS_DIRECTORY = 'keys'
+const KEYS_DIRECTORY = 'keys'
 export const DISPATCHER_FILE = 'keys/dispatcher_verify.pub'
 /** The statement that another key follows; most of the time there is none. */
 export const ROTATION_FILE = 'keys/dispatcher_next.json'

@@ -31,13 +31,13 @@ export type Manifest = {
 }
 
 /** The key of the id, in the manifest and in the entry itself. */
-export const ID_KEYS: Readonly<Record<EntryKind, string>> = Object.freeze({
+const ID_KEYS: Readonly<Record<EntryKind, string>> = Object.freeze({
   template: 'template_id',
   'capability-set': 'capability_set_id',
 })
 
 /** What the dispatcher signs. */
-export function manifestSignedBytes(of: Omit<Manifest, 'dispatcherSignature'>): Uint8Array {
+function manifestSignedBytes(of: Omit<Manifest, 'dispatcherSignature'>): Uint8Array {
   return pythonJsonBytes(signedJson(of))
 }
 

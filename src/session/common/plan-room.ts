@@ -4,7 +4,7 @@
  * Rules: docs/plans.md.
  * @module
  */
-
+import type { CborValue } from '../../base/encoding/cbor.ts'
 import type { Source, TransportFacts } from '../../defense/facts.ts'
 import type { Verdict } from '../../defense/verdict.ts'
 import type { JsonObject } from '../../intent/canonical/python-json.ts'
@@ -41,6 +41,8 @@ export type PlanSettings = { readonly gate: PlanGate; readonly tools: LoadedTool
 
 /** Whoever started a run hears of it. */
 export type PlanEvents = {
+  /** A call waits before it begins: the message of docs/protocol.md, section 8, that says for what. */
+  waits?(message: CborValue, dataBytes?: number): void
   call?(at: number, result: CallResult): void
   /** Decided against by a response that tells nothing: nobody is told more of this plan. */
   unanswered?(verdict: Verdict): void
@@ -84,6 +86,9 @@ export type PlanRoom = {
   /** Keeps one for the agent that it was sent to, under its session. @throws STATE_UNWRITABLE */
   keep(bytes: Uint8Array, envelope: PlanEnvelope, receiver: string): StartedPlan | { readonly kind: 'kept' }
   kept(sessionId: string, receiver: string): KeptPlan | undefined
+  /** It was run, and is not kept any more. */
+  drop(sessionId: string, receiver: string): void
+  readonly keptCount: number
   find(planId: string): JournalPlan | undefined
   newestOf(sessionId: string, scope: string): JournalPlan | undefined
   /** No call begins any more. */

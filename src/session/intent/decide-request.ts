@@ -304,7 +304,10 @@ type Writing = Work & { readonly content: Uint8Array; readonly key: string }
 
 async function write({ rooms }: Peer, view: SessionView, { action, content, key }: Writing): Promise<void> {
   const { real } = action
-  await rooms.files.makeDirectory(view, real.slice(0, real.lastIndexOf('/')), undefined)
+  const directory = real.slice(0, real.lastIndexOf('/'))
+  // One that the session may write in lies in nothing that it may, and is there.
+  if (rooms.files.look(view, directory).kind !== 'directory')
+    await rooms.files.makeDirectory(view, directory, undefined)
   const receiver = await rooms.files.receive(view, {
     ...{ real, size: content.length, mode: undefined, offset: 0, key },
     sha256: encodeHex(sha256(content)),

@@ -4,6 +4,7 @@
  * Rules: docs/plans.md; docs/responses.md, "The six responses".
  * @module
  */
+import type { CborValue } from '../../base/encoding/cbor.ts'
 import type { Source } from '../../defense/facts.ts'
 import type { Verdict } from '../../defense/verdict.ts'
 import type { Code } from '../../errors.ts'
@@ -25,6 +26,8 @@ export const SIGNED_SOURCE: Source = Object.freeze({
 })
 
 export type AskerEvents = {
+  /** It waits for a place or a human: the message that says so, with how many bytes of data it has. */
+  waits(message: CborValue, dataBytes?: number): void
   /** Decided against, or it could not be done; with a code that may be told. */
   refused(code: Code, text: string): void
   /** Decided against by a response that tells nothing. */
@@ -62,8 +65,7 @@ export function createPlanAsker(
   const asker: Asker = {
     rooms,
     connection: {
-      // What it waits for is told to whoever asks for the state of the plan.
-      message() {},
+      message: (_id, message, dataBytes) => events.waits(message, dataBytes),
       fail: (_id, code, text) => events.refused(code, text),
     },
     get caller() {

@@ -23,7 +23,7 @@ import { makePlan, type Planned } from '../../sandbox/places/plan.ts'
 import type { ExecuteRequest } from '../../wire/messages.ts'
 import { methodNamed } from '../../wire/methods.ts'
 import { ownScope } from '../common/peer.ts'
-import type { CallResult, PlanRunner } from '../common/plan-room.ts'
+import type { CallResult, PlanEvents, PlanRunner } from '../common/plan-room.ts'
 import { type Rooms, setOf, tenantOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
 import { haltWithoutRoom, recordNotDone } from '../decisions/kept-first.ts'
@@ -41,7 +41,7 @@ const NOTHING = new Uint8Array(0)
 const silent = { number: 0, why: '', stdoutBytes: 0, stderrBytes: 0, stdout: NOTHING, stderr: NOTHING }
 
 /** An outcome of which nothing ran. */
-export function withoutOutput(kind: CallOutcome['kind'], why = '', number = 0): CallResult {
+function withoutOutput(kind: CallOutcome['kind'], why = '', number = 0): CallResult {
   return { ...silent, kind, why, number }
 }
 
@@ -98,6 +98,9 @@ export type CallGround = {
   readonly runner: PlanRunner
   readonly plan: Plan
   readonly ready: ReadyCall
+  readonly waits?: PlanEvents['waits']
+  /** It is permitted and starts next. @throws where that cannot be written down: then it does not start */
+  readonly begins: () => void
   /** Decided against by a response that tells nothing; `done` follows. */
   readonly unanswered?: ((verdict: Verdict) => void) | undefined
   /** Once, last. */
@@ -105,7 +108,16 @@ export type CallGround = {
 }
 
 /** Does the call; the returned function gives it up where it has not started. `done` is called in any case. */
-export function doCall({ rooms, runner, plan, ready, unanswered, done }: CallGround): () => void {
+export function doCall({
+  rooms,
+  runner,
+  plan,
+  ready,
+  waits,
+  begins,
+  unanswered,
+  done,
+}: CallGround): () => void {
   const { session } = runner
   const { call, tool, words } = ready
   const id = executionOf(plan.id, call.id)
@@ -119,6 +131,7 @@ export function doCall({ rooms, runner, plan, ready, unanswered, done }: CallGro
   }
 
   const { asker, leave } = createPlanAsker(rooms, runner, {
+    waits: (message, dataBytes) => waits?.(message, dataBytes),
     refused: (code, text) => finish(withoutOutput('refused', `${code} ${text}`)),
     unanswered(verdict) {
       unanswered?.(verdict)
@@ -206,6 +219,7 @@ export function doCall({ rooms, runner, plan, ready, unanswered, done }: CallGro
     const headBytes = Math.min(UNARY_OUTPUT_BYTES, rooms.settings.ringBytes)
     rooms.sessions.apply(session, 'started', rooms.clock.monotonicMs())
     try {
+      begins()
       execution = rooms.executions.start(
         {
           ...{ id, owner: caller.name, scope: scope(), instance: session.instance, sessionId: session.id },

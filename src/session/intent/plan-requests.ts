@@ -165,12 +165,15 @@ const runPlan: Handler = (peer, call) => {
         return refuse(
           peer,
           call,
-          'No plan was given, and none is kept for you under that session: send the plan itself, or its session_id.',
+          'No plan was given, and none is kept for you under that session, or it was run before: send the plan itself, or its session_id.',
         )
       const stream = createStream(peer, call)
       peer.join(call.streamId, stream)
       let planId = ''
       const started = plans.start(found.bytes, runner, found.envelope, {
+        waits(message, dataBytes) {
+          if (stream.isHere) peer.connection.message(call.streamId, message, dataBytes)
+        },
         call(_at, { stdout, stderr }) {
           stream.push(STDOUT, stdout)
           stream.push(STDERR, stderr)
@@ -187,6 +190,7 @@ const runPlan: Handler = (peer, call) => {
       })
       if (started.kind === 'running') {
         planId = started.planId
+        if (found.envelope !== undefined) plans.drop(found.envelope.sessionId, runner.caller.name)
         // It may have ended at once.
         const plan = plans.find(planId)
         if (plan !== undefined && plan.state !== 'running' && stream.isHere)

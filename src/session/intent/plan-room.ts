@@ -34,9 +34,14 @@ import { createPlanRun, type PlanRun } from './plan-run.ts'
 
 /** Plans that wait for whoever runs them, as files. */
 export type KeptPlans = {
-  /** @throws SassError STATE_UNWRITABLE; false: as many as may wait do */
-  put(sessionId: string, receiver: string, plan: KeptPlan): boolean
+  /**
+   * @param isOver whether one that is kept can never run any more: its place is free
+   * @throws SassError STATE_UNWRITABLE; false: as many as may wait do
+   */
+  put(sessionId: string, receiver: string, plan: KeptPlan, isOver: (plan: Uint8Array) => boolean): boolean
   get(sessionId: string, receiver: string): KeptPlan | undefined
+  drop(sessionId: string, receiver: string): void
+  readonly count: number
 }
 
 export type PlanRoomGround = {
@@ -162,7 +167,7 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
 
   /** That it is to be run is decided as well: an agent under alarm runs none. */
   function decided(bytes: Uint8Array, runner: PlanRunner, go: () => void): void {
-    const { asker } = createPlanAsker(ground.rooms(), runner, { refused() {}, unanswered() {} })
+    const { asker } = createPlanAsker(ground.rooms(), runner, { waits() {}, refused() {}, unanswered() {} })
     const action = { kind: 'run_plan', digest: encodeHex(sha256(bytes)) } as const
     const call = { streamId: 0, method: methodNamed('RunPlan'), message: { ok: true, value: {} } } as const
     attempt(asker, call, {
@@ -184,12 +189,18 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
     keep(bytes, envelope, receiver) {
       const { clock } = ground.rooms()
       const { gate, tools } = room.settings
-      // Whoever runs it is asked for their tools then.
-      const found = gate.check(bytes, {
-        ...{ nowMs: clock.wallMs(), wasUsed: journal.wasUsed, tools: tools.loaded, envelope },
-        has: () => true,
-      })
-      if (found.kind === 'ready' && kept.put(found.plan.sessionId, receiver, { bytes, envelope }))
+      const check = (plan: Uint8Array, of?: PlanEnvelope) =>
+        gate.check(plan, {
+          ...{ nowMs: clock.wallMs(), wasUsed: journal.wasUsed, tools: tools.loaded, envelope: of },
+          // Whoever runs it is asked for their tools then.
+          has: () => true,
+        })
+      const isOver = (plan: Uint8Array): boolean => {
+        const one = check(plan)
+        return one.kind === 'refused' && (one.refusal.code === 'expired' || one.refusal.code === 'used')
+      }
+      const found = check(bytes, envelope)
+      if (found.kind === 'ready' && kept.put(found.plan.sessionId, receiver, { bytes, envelope }, isOver))
         return { kind: 'kept' }
       const refusal =
         found.kind === 'refused'
@@ -199,6 +210,10 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
       return { kind: 'refused', refusal }
     },
     kept: kept.get,
+    drop: kept.drop,
+    get keptCount() {
+      return kept.count
+    },
     find: journal.find,
     newestOf: journal.newestOf,
     stopAll() {

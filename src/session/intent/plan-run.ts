@@ -73,8 +73,6 @@ export function createPlanRun({ rooms, journal, deliver, ready, runner, events, 
 
   function carryOut(output: RunOutput<CallResult>): void {
     switch (output.kind) {
-      case 'begun':
-        return journal.begin(plan.id, output.at)
       case 'start':
         return start(output.at)
       case 'ended':
@@ -91,6 +89,8 @@ export function createPlanRun({ rooms, journal, deliver, ready, runner, events, 
     giveUp = doCall({
       ...{ rooms, runner, plan },
       ready: one,
+      waits: events.waits,
+      begins: () => journal.begin(plan.id, at),
       unanswered(verdict) {
         isUnanswered = true
         events.unanswered?.(verdict)

@@ -151,6 +151,14 @@ function gateReadings({ rooms }: Peer): s.SecurityStatusInput['gate'] {
   }
 }
 
+function signedWork({ rooms }: Peer): s.SecurityStatusInput['signed_work'] {
+  const { intent, plans } = rooms
+  if (intent === undefined && plans === undefined) return undefined
+  const { waiting = 0, quarantined = 0, outbox = 0 } = intent?.readings() ?? {}
+  const [running, kept] = [plans?.running ?? 0, plans?.keptCount ?? 0]
+  return { waiting, quarantined, outbox, plans_running: running, plans_kept: kept }
+}
+
 /** Those with something to tell first, then whoever was busy last. */
 function watchedAgents({ rooms }: Peer): s.SecurityStatusInput['watched'] {
   const all = rooms.anomalies.list().toReversed()
@@ -180,6 +188,7 @@ export function securityStatus(peer: Peer): ReturnType<typeof s.securityStatus.e
     device: isOperator ? deviceReadings(peer) : undefined,
     gate: isOperator ? gateReadings(peer) : undefined,
     watched: isOperator ? watchedAgents(peer) : [],
+    signed_work: isOperator ? signedWork(peer) : undefined,
     ...(head === undefined ? auditFields(peer) : { audit_seq: head.sequence, audit_hash: head.hash }),
   })
 }

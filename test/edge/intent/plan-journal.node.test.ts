@@ -45,6 +45,10 @@ t.test('a call begins once, ends once, and not before it has begun', async (t) =
   t.throws(() => journal.end('p', 0, ENDED))
   t.throws(() => journal.begin('p', 0))
   t.throws(() => journal.begin('p', 7))
+  const unbegun = { ...ENDED, kind: 'refused' } as const
+  journal.end('p', 1, unbegun)
+  t.throws(() => journal.end('p', 1, unbegun), 'what was refused has ended without having begun, and once')
+  t.throws(() => journal.begin('p', 1))
   t.match(journal.find('p')?.calls[0], {
     state: 'exited',
     number: 3,

@@ -6,7 +6,6 @@ import { hostSha256 } from '../../../src/base/crypto/sha256.node.ts'
 import { encodeHex } from '../../../src/base/encoding/hex.ts'
 import type { Json } from '../../../src/base/encoding/strict-json.ts'
 import {
-  byCodePoint,
   pythonDefaultLength,
   pythonJson,
   pythonJsonBytes,
@@ -76,7 +75,8 @@ t.test('keys are in the order of their code points', (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (a, b) => {
       const bytes = Buffer.compare(Buffer.from(a), Buffer.from(b))
-      return Math.sign(byCodePoint(a, b)) === bytes
+      const isFirst = pythonJson({ [a]: 0, [b]: 1 }).endsWith(':1}')
+      return a === b || isFirst === bytes < 0
     }),
   )
   t.end()

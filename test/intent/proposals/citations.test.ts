@@ -1,10 +1,5 @@
 import t from 'tap'
-import {
-  citationIndex,
-  resolveCitation,
-  resolvePointer,
-  selfTest,
-} from '../../../src/intent/proposals/citations.ts'
+import { citationIndex, resolveCitation, selfTest } from '../../../src/intent/proposals/citations.ts'
 import { LAW } from './ground.node.ts'
 
 const resolves = (citation: string) => resolveCitation(LAW.index, citation) !== undefined
@@ -43,13 +38,16 @@ t.test('a citation names a clause by its id or by a pointer, of this version alo
 })
 
 t.test('pointers have the escapes of RFC 6901', (t) => {
+  const prefix = 'constitution:v0.1.1'
   const document = { 'a/b': { 'm~n': 1 }, '': { '': 2 }, list: [{ x: 3 }], '~1': 4 }
-  t.equal(resolvePointer(document, '/a~1b/m~0n'), 1)
-  t.equal(resolvePointer(document, '//'), 2)
-  t.equal(resolvePointer(document, '/list/0/x'), 3)
-  t.equal(resolvePointer(document, '/~01'), 4)
+  const at = (pointer: string) =>
+    resolveCitation({ prefix, ids: new Map(), document }, `${prefix}@${pointer}`)
+  t.equal(at('/a~1b/m~0n'), 1)
+  t.equal(at('//'), 2)
+  t.equal(at('/list/0/x'), 3)
+  t.equal(at('/~01'), 4)
   for (const pointer of ['/~1', '/~2', '/a/b', '/list/01', '/list/x', '/list/0/x/y', '/~'])
-    t.equal(resolvePointer(document, pointer), undefined, pointer)
+    t.equal(at(pointer), undefined, pointer)
   t.end()
 })
 

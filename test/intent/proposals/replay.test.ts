@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Json } from '../../../src/base/encoding/strict-json.ts'
 import { begin, type CycleState, end, firstState } from '../../../src/intent/proposals/cycle.ts'
 import type { CycleInput } from '../../../src/intent/proposals/decide.ts'
-import { batches, logAppends } from '../../../src/intent/proposals/log-appends.ts'
+import { logAppends } from '../../../src/intent/proposals/log-appends.ts'
 import { budget, systemEvent, timestamp } from '../../../src/intent/proposals/observations.ts'
 import { Permit } from '../../../src/intent/proposals/permit.ts'
 import { replay } from '../../../src/intent/proposals/replay.ts'
@@ -140,15 +140,6 @@ t.test('nothing comes after an exit', (t) => {
 t.test(
   'a warrant covers 50 lines and 256,000 bytes, and no line has more than 10,000 characters (RX-31)',
   (t) => {
-    const { log } = LAW.constitution
-    t.strictSame(
-      batches(Array(101).fill('x'), log).map(({ length }) => length),
-      [50, 50, 1],
-    )
-    t.strictSame(
-      batches(Array(27).fill('é'.repeat(5_000)), log).map(({ length }) => length),
-      [25, 2],
-    )
     const { logs, uncovered } = run([CYCLES[4] ?? input([])])
     t.equal(uncovered, 0, 'a content of 80,000 characters is written in parts')
     for (const name of STREAMS) t.ok(logs[name].every((line) => [...line].length <= 10_000))
@@ -160,6 +151,10 @@ t.test(
       selector_trace: [],
       execution_trace: [],
     }
+    const batches = (artifacts: readonly string[]) =>
+      logAppends(LAW, { ...nothing, artifacts }, appending).appends.map(({ lines }) => lines.length)
+    t.strictSame(batches(Array(101).fill('x')), [50, 50, 1])
+    t.strictSame(batches(Array(27).fill('é'.repeat(5_000))), [25, 2])
     const long = logAppends(LAW, { ...nothing, artifacts: ['x'.repeat(10_001), 'ok'] }, appending)
     t.match(long, { uncovered: 2 }, 'a line that no warrant covers is counted and not dropped')
     const fine = logAppends(LAW, { ...nothing, artifacts: ['x'.repeat(10_000)] }, appending)
