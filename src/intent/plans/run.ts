@@ -55,7 +55,7 @@ export function newRun(size: number): RunState {
 }
 
 /** Whether what follows may run. */
-function endedWell({ kind, number }: Pick<CallOutcome, 'kind' | 'number'>): boolean {
+export function endedWell({ kind, number }: Pick<CallOutcome, 'kind' | 'number'>): boolean {
   return kind === 'exited' && number === 0
 }
 
