@@ -148,6 +148,36 @@ function findPinConflicts({ security }: Config): ConfigProblem[] {
   return problems
 }
 
+/** JF-R07: fewer say nothing of what a set is not for. */
+const FORBIDDEN_MIN = 3
+
+/** A set without its founding rules is none, and what nothing decides is for a human. */
+function findFoundingConflicts({ security, capabilities }: Config): ConfigProblem[] {
+  if (!security.founding_rules) return []
+  const under = 'while security.founding_rules is true'
+  const problems = Object.entries(capabilities).flatMap(([name, { forbidden_commands: forbidden }]) => {
+    const path = `capabilities.${name}.forbidden_commands`
+    const { size } = new Set(forbidden)
+    const hint = `forbid what nobody with this set has any business with, like ["shutdown", "mkfs*", "insmod"]`
+    return size < FORBIDDEN_MIN
+      ? [{ path, problem: `forbids ${size} commands ${under}, and ${FORBIDDEN_MIN} is the least`, hint }]
+      : []
+  })
+  if (!security.confirm_dangerous_actions)
+    problems.push({
+      path: 'security.confirm_dangerous_actions',
+      problem: `is false ${under}`,
+      hint: 'leave it out: a human is asked about what nothing lists',
+    })
+  if (security.opaque === 'allow')
+    problems.push({
+      path: 'security.opaque',
+      problem: `lets run what nobody has read ${under}`,
+      hint: 'write "ask" or "deny"',
+    })
+  return problems
+}
+
 function findLongSocket(path: string, socket: string): ConfigProblem[] {
   const bytes = utf8Length(socket)
   if (bytes <= SOCKET_PATH_BYTES) return []
@@ -243,6 +273,7 @@ export function findConflicts(config: Config, allowGiven: boolean): readonly Con
     ...findDelegationConflicts(config),
     ...findPinConflicts(config),
     ...findNetworkConflicts(config),
+    ...findFoundingConflicts(config),
   ]
   const { listen, tls, execution, session, defense, acl } = config
   const address = parseIpAddress(listen.address)

@@ -48,6 +48,11 @@ export const SECURITY = {
       default: 'standard',
       doc: 'How much people are asked about. It sets those of sensitive_files, toxic_combinations, unlisted_domains and opaque that have their defaults: strict denies what standard asks about, and what a rule asks about, permissive asks about secrets, domains and what nobody has read, and records the rest.',
     },
+    founding_rules: {
+      kind: 'boolean',
+      default: false,
+      doc: 'Whether every capability set must forbid at least three commands, and three rules hold for each agent whose breach contains it at once: no handing on of what was handed on, no deciding for a human, no deceiving (docs/security.md). An agent that does not say otherwise then has tier T1, and a human is asked about what nothing lists.',
+    },
     allow_shell: {
       kind: 'boolean',
       default: true,

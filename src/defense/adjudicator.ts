@@ -9,6 +9,7 @@ import { isInPlan } from './anomaly/drift.ts'
 import { authorityOf } from './authority.ts'
 import type { Action, Facts, Ledger } from './facts.ts'
 import { judgedCommand } from './file-action.ts'
+import { byFoundingRules } from './founding.ts'
 import { type Finding, isStricter, type Layer, type Note, type Policy } from './layer.ts'
 import { LAYERS } from './layers.ts'
 import { opaqueClassOf, opaqueReason, recordedWeaknesses } from './opaque.ts'
@@ -19,7 +20,8 @@ import { NO_SESSION, Warrant } from './warrant.ts'
 
 const NOTHING = Object.freeze([])
 
-function toVerdict(layer: LayerName, finding: Finding): Verdict {
+function toVerdict(layer: LayerName, found: Finding, foundingRules?: boolean): Verdict {
+  const finding = byFoundingRules(found, foundingRules)
   const { code, rule, reason, severity, incident } = finding
   const decided = { code, layer, rule, reason, severity, incident, enhancedAudit: severity === 'critical' }
   switch (finding.outcome) {
@@ -121,12 +123,12 @@ export function adjudicateBy(
       if (finding.outcome === 'note') noted ??= { layer: name, note: finding }
       else if (held !== undefined && !isStricter(finding, held.finding)) continue
       else if (finding.yields === true) held = { layer: name, finding }
-      else return toVerdict(name, finding)
+      else return toVerdict(name, finding, policy.security.foundingRules)
     } catch {
       return denyOnError(name, facts)
     }
   }
-  if (held !== undefined) return toVerdict(held.layer, held.finding)
+  if (held !== undefined) return toVerdict(held.layer, held.finding, policy.security.foundingRules)
   try {
     return permit(facts, policy, noted)
   } catch {

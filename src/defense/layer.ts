@@ -34,6 +34,8 @@ export type Policy = {
     readonly opaque: Exclude<Measure, 'audit'>
     /** Whether a human is asked what a rule would ask; else it is refused. Absent: asked. */
     readonly rulesAsk?: boolean
+    /** Whether breaking a founding rule contains the agent at once; absent: it is refused as it always is. */
+    readonly foundingRules?: boolean
     /** Names of programs that the operator knows. */
     readonly knownPrograms: readonly string[]
     /** SHA-256, hex, of the file at that real path. */
