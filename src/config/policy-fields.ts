@@ -14,7 +14,7 @@ import {
   TICKS_PER_TASK,
   TIMEOUT_MAX_SECONDS,
 } from '../limits.ts'
-import { ALL_WORD } from './caller-fields.ts'
+import { ALL_WORD, COMBINATION, COMBINATIONS } from './caller-fields.ts'
 import type { ObjectField } from './field-kinds.ts'
 
 const MEASURES = ['deny', 'ask', 'audit', 'allow'] as const
@@ -107,13 +107,8 @@ export const SECURITY = {
     },
     toxic_registry: {
       kind: 'list',
-      item: {
-        kind: 'text',
-        format: 'combination',
-        maxBytes: 64,
-        doc: 'Properties joined by +: `untrusted` took in what strangers wrote, `secret` saw secrets, `outward` can send out, `change` changes rights or removes files.',
-      },
-      maxItems: 16,
+      item: COMBINATION,
+      maxItems: COMBINATIONS,
       default: ['untrusted+secret+outward', 'untrusted+secret+change'],
       doc: 'What may not come together within one session, in any order.',
       absent: 'as the default',

@@ -7,6 +7,7 @@
 import type { OpaqueClass } from './13policy/opaque/opaque-class.ts'
 import { isInPlan } from './anomaly/drift.ts'
 import { authorityOf } from './authority.ts'
+import type { CapabilitySet } from './capability.ts'
 import type { Action, Facts, Ledger } from './facts.ts'
 import { judgedCommand } from './file-action.ts'
 import { byFoundingRules } from './founding.ts'
@@ -14,7 +15,7 @@ import { type Finding, isStricter, type Layer, type Note, type Policy } from './
 import { LAYERS } from './layers.ts'
 import { opaqueClassOf, opaqueReason, recordedWeaknesses } from './opaque.ts'
 import { toolsAsked } from './tools.ts'
-import { toxicProperties } from './toxic.ts'
+import { toxicProperties, undeclaredCombination } from './toxic.ts'
 import type { LayerName, Verdict } from './verdict.ts'
 import { NO_SESSION, Warrant } from './warrant.ts'
 
@@ -62,17 +63,29 @@ function saidOf(action: Action, opaque: OpaqueClass | undefined) {
   return { layer: 'specifics', rule: `opaque.${opaque}`, reason, code: undefined } as const
 }
 
+function setOf({ identity }: Facts, { capabilities }: Policy): CapabilitySet | undefined {
+  const name = identity.kind === 'known' ? identity.capability : ''
+  return Object.hasOwn(capabilities, name) ? capabilities[name] : undefined
+}
+
 /** Whether a command is one of the plan; undefined where its caller has none. It decides nothing: it is watched. */
-function planned({ action, identity }: Facts, policy: Policy): 'inside' | 'outside' | undefined {
-  if (action?.kind !== 'execute' || identity.kind !== 'known') return undefined
-  const { capabilities } = policy
-  const set = Object.hasOwn(capabilities, identity.capability) ? capabilities[identity.capability] : undefined
+function planned(
+  { action }: Facts,
+  set: CapabilitySet | undefined,
+  policy: Policy,
+): 'inside' | 'outside' | undefined {
+  if (action?.kind !== 'execute') return undefined
   if (set?.plan === undefined || set.plan === null) return undefined
   const { commands } = policy.effective(action)
   return isInPlan(set.plan, action.argv, action.executable?.path, commands) ? 'inside' : 'outside'
 }
 
-function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: Note } | undefined): Verdict {
+function permit(
+  facts: Facts,
+  policy: Policy,
+  ledger: Ledger,
+  noted: { layer: LayerName; note: Note } | undefined,
+): Verdict {
   // Every layer passed; without an action there would be nothing to permit, which is a defect and is denied.
   const { action } = facts
   if (action === undefined) return denyOnError('completeness', facts)
@@ -80,6 +93,9 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
   if (authority === undefined) return denyOnError('capability', facts)
   const command = judgedCommand(action)
   const opaque = opaqueClassOf(action, facts, policy)
+  const set = setOf(facts, policy)
+  const toxic =
+    command === undefined ? NOTHING : toxicProperties(policy.effective(command), policy.home, facts.realPaths)
   const said =
     noted === undefined
       ? saidOf(action, opaque)
@@ -93,12 +109,10 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
     enhancedAudit: noted !== undefined,
     authority,
     tools: [...toolsAsked(facts, policy.effective)],
-    toxic:
-      command === undefined
-        ? NOTHING
-        : toxicProperties(policy.effective(command), policy.home, facts.realPaths),
+    toxic,
     opaque,
-    plan: planned(facts, policy),
+    plan: planned(facts, set, policy),
+    undeclared: undeclaredCombination(set?.combinations, ledger.toxic, toxic),
     warrant: Warrant.mint(facts.session?.id ?? NO_SESSION, facts.cycle, action, policy.digestOf),
   }
 }
@@ -130,7 +144,7 @@ export function adjudicateBy(
   }
   if (held !== undefined) return toVerdict(held.layer, held.finding, policy.security.foundingRules)
   try {
-    return permit(facts, policy, noted)
+    return permit(facts, policy, ledger, noted)
   } catch {
     return denyOnError('completeness', facts)
   }

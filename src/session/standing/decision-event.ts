@@ -81,6 +81,7 @@ export function decisionEvent(facts: Facts, verdict: Verdict, digestOf: Policy['
     ...isolationOf(action),
     ...planFields(action),
     ...(permitted?.plan === undefined ? {} : { plan: permitted.plan }),
+    ...(permitted?.undeclared === undefined ? {} : { undeclared: permitted.undeclared }),
     ...(permitted?.opaque === undefined ? {} : { opaque: permitted.opaque }),
   }
   if (!verdict.enhancedAudit) return event
