@@ -35,6 +35,12 @@ export const TIERS: Readonly<Record<Tier, readonly Tool[]>> = Object.freeze({
   T5,
 })
 
+/** The lowest tier that gives all of these tools; undefined: none are needed. */
+export function tierNeeded(tools: readonly Tool[]): Tier | undefined {
+  if (tools.length === 0) return undefined
+  return TIER_NAMES.find((tier) => tools.every((tool) => TIERS[tier].includes(tool)))
+}
+
 export function isTool(text: string): text is Tool {
   return (TOOLS as readonly string[]).includes(text)
 }

@@ -185,17 +185,23 @@ function findLongSocket(path: string, socket: string): ConfigProblem[] {
   return [{ path, problem, hint: `choose a shorter path, like /run/sass-edge/${baseName(socket)}` }]
 }
 
-/** What an agent may write, it could read and forge as well. */
-function findLogConflicts({ log, security }: Config): ConfigProblem[] {
-  if (log.file === null || !isWithin(security.workspace_root, log.file)) return []
-  const problem = 'lies in security.workspace_root, where agents write'
-  return [
+/** What an agent may write, it could read, forge and have run. */
+function findPlaceConflicts({ log, alerts, security }: Config): ConfigProblem[] {
+  const own = [
     {
       path: 'log.file',
-      problem,
-      hint: 'write a path in state_directory, or one like /var/log/sass-edge/edge.log',
+      place: log.file,
+      like: 'in state_directory, or one like /var/log/sass-edge/edge.log',
     },
+    { path: 'alerts.program', place: alerts.program, like: 'like /etc/sass-edge/alert' },
   ]
+  return own
+    .filter(({ place }) => place !== null && isWithin(security.workspace_root, place))
+    .map(({ path, like }) => ({
+      path,
+      problem: 'lies in security.workspace_root, where agents write',
+      hint: `write a path ${like}`,
+    }))
 }
 
 /** Where others may be first, or could put a link, no socket is made. */
@@ -292,7 +298,11 @@ export function findConflicts(config: Config, allowGiven: boolean): readonly Con
     })
   }
   problems.push(...findLongSocket('listen.admin_socket', listen.admin_socket))
-  problems.push(...findMetricsConflicts(config), ...findLogConflicts(config), ...findIntentConflicts(config))
+  problems.push(
+    ...findMetricsConflicts(config),
+    ...findPlaceConflicts(config),
+    ...findIntentConflicts(config),
+  )
   if (tls.certificate === tls.key) {
     problems.push({
       path: 'tls.key',

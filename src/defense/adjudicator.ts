@@ -23,8 +23,9 @@ const NOTHING = Object.freeze([])
 
 function toVerdict(layer: LayerName, found: Finding, foundingRules?: boolean): Verdict {
   const finding = byFoundingRules(found, foundingRules)
-  const { code, rule, reason, severity, incident } = finding
-  const decided = { code, layer, rule, reason, severity, incident, enhancedAudit: severity === 'critical' }
+  const { code, rule, reason, severity, incident, needed } = finding
+  const enhancedAudit = severity === 'critical'
+  const decided = { code, layer, rule, reason, severity, incident, needed, enhancedAudit }
   switch (finding.outcome) {
     case 'status':
     case 'status_and_end':

@@ -70,6 +70,8 @@ type Decided = {
   readonly severity: Severity
   readonly enhancedAudit: boolean
   readonly incident: Incident | undefined
+  /** The tools that were asked for, where they are not granted. */
+  readonly needed?: readonly Tool[] | undefined
 }
 
 /**

@@ -63,6 +63,7 @@ const FIXED: readonly (readonly [string, (config: Config) => unknown])[] = Objec
   ['defense.anomaly', ({ defense }: Config) => defense.anomaly],
   ['defense.levels', ({ defense }: Config) => defense.levels],
   ['audit', ({ audit }: Config) => audit],
+  ['alerts', ({ alerts }: Config) => alerts],
   ['log', ({ log }: Config) => log],
   ['metrics', ({ metrics }: Config) => metrics],
   ['intent.tools', runsPlans],
