@@ -5,6 +5,7 @@
  * @module
  */
 import type { AuditEvent } from '../ports.ts'
+import { securityOf } from './security-kinds.ts'
 
 /** Streams within the one chain: what was seen, what was proposed, what was admitted, what was chosen, what was done. */
 export type Stream = 'observations' | 'artifacts' | 'admission' | 'selection' | 'execution'
@@ -42,7 +43,7 @@ const ACTIONS: Readonly<Record<string, Category>> = Object.freeze({
   undo_merge: 'human',
   drop_branch: 'human',
   checkpoint: 'human',
-  delegate: 'lifecycle',
+  delegate: 'routing',
   terminate: 'human',
   handoff: 'handoff',
   take_handoff: 'handoff',
@@ -75,6 +76,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
   daemon: kind('execution', 'configuration'),
   purge: kind('execution', 'human', 'warning'),
   identity: kind('execution', 'configuration', 'warning'),
+  alert: kind('execution', 'human'),
   branch: kind('execution', 'human'),
   egress: kind('execution', 'tool'),
   firewall: kind('execution', 'configuration'),
@@ -107,6 +109,22 @@ const INTENT_WARNINGS: ReadonlySet<string> = new Set([
   'discarded',
 ])
 
+/** A denial is critical, what waits for an answer or its turn a warning; a sentence has the severity of its rule. */
+const RESPONSES: Readonly<Record<string, EventSeverity>> = Object.freeze({
+  R2: 'warning',
+  R3: 'warning',
+  R4: 'critical',
+  R5: 'critical',
+  R6: 'critical',
+})
+const SEVERITIES: readonly EventSeverity[] = ['info', 'warning', 'critical']
+
+function severityOf({ severity, response }: AuditEvent): EventSeverity {
+  const own = SEVERITIES.find((one) => one === severity) ?? 'info'
+  const least = typeof response === 'string' && Object.hasOwn(RESPONSES, response) ? RESPONSES[response] : own
+  return SEVERITIES.findLast((one) => one === own || one === least) ?? own
+}
+
 /** Fields whose value makes an event of that type matter more. */
 function raised(
   { type, to, what, canaries, late, care, is_critical, reason }: AuditEvent,
@@ -122,6 +140,7 @@ function raised(
   if (type === 'injection' && (what === 'released' || what === 'withheld')) return 'critical'
   if (type === 'firewall' && what !== 'loaded') return 'critical'
   if (type === 'handoff' && what === 'rejected') return is_critical === true ? 'critical' : 'warning'
+  if (type === 'alert' && what !== 'told') return 'warning'
   if (type === 'intent' && what === 'changed') return 'critical'
   if (type === 'intent' && INTENT_WARNINGS.has(String(what))) return 'warning'
   if (type === 'proposal_artifacts' && reason === 'INTEGRITY_RISK') return 'critical'
@@ -130,8 +149,12 @@ function raised(
   return severity
 }
 
+/** Who is given the work of whom: begun, taken up, over. */
+const ROUTING: ReadonlySet<unknown> = new Set(['delegated', 'delegation_used', 'delegation_ended'])
+
 function kindOf(event: AuditEvent): Kind | undefined {
-  const { type, action, response } = event
+  const { type, action, response, what } = event
+  if (type === 'identity' && ROUTING.has(what)) return kind('execution', 'routing')
   if (type !== 'decision') {
     const known = Object.hasOwn(TYPES, type) ? TYPES[type] : undefined
     return known === undefined ? undefined : { ...known, severity: raised(event, known.severity) }
@@ -140,16 +163,13 @@ function kindOf(event: AuditEvent): Kind | undefined {
     response === 'R1' && typeof action === 'string' && Object.hasOwn(ACTIONS, action)
       ? ACTIONS[action]
       : 'gate'
-  const { severity } = event
-  return kind(
-    'admission',
-    category ?? 'gate',
-    severity === 'warning' || severity === 'critical' ? severity : 'info',
-  )
+  return kind('admission', category ?? 'gate', severityOf(event))
 }
 
-/** The event with its stream, category and severity; one of a type that is not known stays as it is. */
+/** The event with its stream, category and severity, and of a security event kind and risk; one of a type that is not known stays as it is. */
 export function classified(event: AuditEvent): AuditEvent {
   const found = kindOf(event)
-  return found === undefined ? event : { ...event, ...found }
+  if (found === undefined) return event
+  const whole = { ...event, ...found }
+  return { ...whole, ...securityOf(whole) }
 }

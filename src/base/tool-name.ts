@@ -28,6 +28,12 @@ export const TIERS = Object.freeze({ T1, T2, T3, T4: T2, T5 })
 export type Tier = keyof typeof TIERS
 export const TIER_NAMES = Object.freeze(Object.keys(TIERS) as Tier[])
 
+/** The lowest tier that gives all of these tools; undefined: none are needed. */
+export function tierNeeded(tools: readonly Tool[]): Tier | undefined {
+  if (tools.length === 0) return undefined
+  return TIER_NAMES.find((tier) => tools.every((tool) => TIERS[tier].includes(tool)))
+}
+
 export function isTool(text: string): text is Tool {
   return (TOOLS as readonly string[]).includes(text)
 }

@@ -32,6 +32,15 @@ const CAPABILITY_PATH = {
   doc: 'A file or a directory with all beneath it, `$WORKSPACE` for security.workspace_root, or `*` alone for everything.',
 } as const satisfies PathField
 
+/** Of at most four properties: more cannot be told apart. */
+export const COMBINATIONS = 16
+export const COMBINATION = {
+  kind: 'text',
+  format: 'combination',
+  maxBytes: 64,
+  doc: 'Properties joined by +: `untrusted` took in what strangers wrote, `secret` saw secrets, `outward` can send out, `change` changes rights or removes files.',
+} as const satisfies TextField
+
 export const AGENT = {
   kind: 'object',
   doc: 'One caller that may authenticate.',
@@ -132,6 +141,17 @@ export const CAPABILITY = {
       absent: 'no plan, so nothing is outside of it',
       empty: 'every command is outside of it',
       full: '`["*"]`: nothing is outside of it',
+    },
+    combinations: {
+      kind: 'list',
+      item: COMBINATION,
+      maxItems: COMBINATIONS,
+      default: null,
+      nullable: true,
+      doc: 'What may come together in one of its sessions. It allows nothing: what else comes together is permitted or not as ever (security.toxic_combinations), and an operator is told. null: nobody has said.',
+      absent: 'nothing is told',
+      empty: 'any two that come together are told',
+      full: '`["untrusted+secret+outward+change"]`: nothing is told',
     },
     allowed_paths: {
       kind: 'list',

@@ -18,7 +18,7 @@ import { CONFIG_FIELDS } from './fields.ts'
 import { TEXT_FORMATS } from './formats.ts'
 import { booleanHint, integerHint, listHint, objectHint, textHint, unknownKeyHint } from './hints.ts'
 import { keyPath } from './places.ts'
-import { withProfile } from './profile.ts'
+import { tierUnsaid, withProfile } from './profile.ts'
 import type { Config, ConfigProblem } from './shape.ts'
 
 export type { AgentConfig, CapabilityConfig, Config, ConfigProblem } from './shape.ts'
@@ -243,6 +243,19 @@ function readField(walk: Walk, field: Field, value: unknown, path: string): unkn
   }
 }
 
+/** A file with founding rules, with what these have in place of the usual defaults where it does not say. */
+function withFoundingDefaults(value: Json): Json {
+  const { security, agents } = value
+  if (!isObject(security) || security['founding_rules'] !== true) return value
+  const tiered = (agent: unknown) =>
+    isObject(agent) ? { tier: tierUnsaid(true, agent['role']), ...agent } : agent
+  return {
+    ...value,
+    security: { confirm_dangerous_actions: true, ...security },
+    ...(Array.isArray(agents) ? { agents: agents.map(tiered) } : {}),
+  }
+}
+
 /** The path that other paths follow, before the walk: the given text where it is one, else the default. */
 function anchor(configDirectory: string, given: unknown, fallback: string): string {
   return typeof given === 'string' && given !== '' ? resolvePath(configDirectory, given) : fallback
@@ -278,7 +291,7 @@ export function parseConfig(value: unknown, context: { readonly configDirectory:
     reportKind(walk, '$schema', given['$schema'], 'text', 'write "sass.edge.schema.json", or take it out')
   }
   // The walk follows the table that the type is computed from, so the two cannot differ.
-  const config = readObject(walk, CONFIG_FIELDS, value, '') as Config
+  const config = readObject(walk, CONFIG_FIELDS, withFoundingDefaults(value), '') as Config
   const acl = isObject(given['acl']) ? given['acl'] : {}
   const faulty = new Set(walk.problems.map((problem) => problem.path))
   for (const conflict of findConflicts(config, acl['allow'] !== undefined)) {

@@ -148,6 +148,36 @@ function findPinConflicts({ security }: Config): ConfigProblem[] {
   return problems
 }
 
+/** JF-R07: fewer say nothing of what a set is not for. */
+const FORBIDDEN_MIN = 3
+
+/** A set without its founding rules is none, and what nothing decides is for a human. */
+function findFoundingConflicts({ security, capabilities }: Config): ConfigProblem[] {
+  if (!security.founding_rules) return []
+  const under = 'while security.founding_rules is true'
+  const problems = Object.entries(capabilities).flatMap(([name, { forbidden_commands: forbidden }]) => {
+    const path = `capabilities.${name}.forbidden_commands`
+    const { size } = new Set(forbidden)
+    const hint = `forbid what nobody with this set has any business with, like ["shutdown", "mkfs*", "insmod"]`
+    return size < FORBIDDEN_MIN
+      ? [{ path, problem: `forbids ${size} commands ${under}, and ${FORBIDDEN_MIN} is the least`, hint }]
+      : []
+  })
+  if (!security.confirm_dangerous_actions)
+    problems.push({
+      path: 'security.confirm_dangerous_actions',
+      problem: `is false ${under}`,
+      hint: 'leave it out: a human is asked about what nothing lists',
+    })
+  if (security.opaque === 'allow')
+    problems.push({
+      path: 'security.opaque',
+      problem: `lets run what nobody has read ${under}`,
+      hint: 'write "ask" or "deny"',
+    })
+  return problems
+}
+
 function findLongSocket(path: string, socket: string): ConfigProblem[] {
   const bytes = utf8Length(socket)
   if (bytes <= SOCKET_PATH_BYTES) return []
@@ -155,17 +185,23 @@ function findLongSocket(path: string, socket: string): ConfigProblem[] {
   return [{ path, problem, hint: `choose a shorter path, like /run/sass-edge/${baseName(socket)}` }]
 }
 
-/** What an agent may write, it could read and forge as well. */
-function findLogConflicts({ log, security }: Config): ConfigProblem[] {
-  if (log.file === null || !isWithin(security.workspace_root, log.file)) return []
-  const problem = 'lies in security.workspace_root, where agents write'
-  return [
+/** What an agent may write, it could read, forge and have run. */
+function findPlaceConflicts({ log, alerts, security }: Config): ConfigProblem[] {
+  const own = [
     {
       path: 'log.file',
-      problem,
-      hint: 'write a path in state_directory, or one like /var/log/sass-edge/edge.log',
+      place: log.file,
+      like: 'in state_directory, or one like /var/log/sass-edge/edge.log',
     },
+    { path: 'alerts.program', place: alerts.program, like: 'like /etc/sass-edge/alert' },
   ]
+  return own
+    .filter(({ place }) => place !== null && isWithin(security.workspace_root, place))
+    .map(({ path, like }) => ({
+      path,
+      problem: 'lies in security.workspace_root, where agents write',
+      hint: `write a path ${like}`,
+    }))
 }
 
 /** Where others may be first, or could put a link, no socket is made. */
@@ -243,6 +279,7 @@ export function findConflicts(config: Config, allowGiven: boolean): readonly Con
     ...findDelegationConflicts(config),
     ...findPinConflicts(config),
     ...findNetworkConflicts(config),
+    ...findFoundingConflicts(config),
   ]
   const { listen, tls, execution, session, defense, acl } = config
   const address = parseIpAddress(listen.address)
@@ -261,7 +298,11 @@ export function findConflicts(config: Config, allowGiven: boolean): readonly Con
     })
   }
   problems.push(...findLongSocket('listen.admin_socket', listen.admin_socket))
-  problems.push(...findMetricsConflicts(config), ...findLogConflicts(config), ...findIntentConflicts(config))
+  problems.push(
+    ...findMetricsConflicts(config),
+    ...findPlaceConflicts(config),
+    ...findIntentConflicts(config),
+  )
   if (tls.certificate === tls.key) {
     problems.push({
       path: 'tls.key',

@@ -306,6 +306,18 @@ export const CONFIG_FIELDS = {
         },
       },
     },
+    alerts: {
+      kind: 'object',
+      doc: 'Who is told at once.',
+      fields: {
+        program: {
+          kind: 'path',
+          default: null,
+          nullable: true,
+          doc: 'A program of the operator that is run, as the user of the daemon, when a record of critical risk is written; the records are on its stdin, a JSON object a line. null: nobody is told.',
+        },
+      },
+    },
     log: {
       kind: 'object',
       doc: 'Lines for the operator.',

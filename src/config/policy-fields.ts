@@ -14,7 +14,7 @@ import {
   TICKS_PER_TASK,
   TIMEOUT_MAX_SECONDS,
 } from '../limits.ts'
-import { ALL_WORD } from './caller-fields.ts'
+import { ALL_WORD, COMBINATION, COMBINATIONS } from './caller-fields.ts'
 import type { ObjectField } from './field-kinds.ts'
 
 const MEASURES = ['deny', 'ask', 'audit', 'allow'] as const
@@ -47,6 +47,11 @@ export const SECURITY = {
       choices: ['strict', 'standard', 'permissive'],
       default: 'standard',
       doc: 'How much people are asked about. It sets those of sensitive_files, toxic_combinations, unlisted_domains and opaque that have their defaults: strict denies what standard asks about, and what a rule asks about, permissive asks about secrets, domains and what nobody has read, and records the rest.',
+    },
+    founding_rules: {
+      kind: 'boolean',
+      default: false,
+      doc: 'Whether every capability set must forbid at least three commands, and three rules hold for each agent whose breach contains it at once: no handing on of what was handed on, no deciding for a human, no deceiving (docs/security.md). An agent that does not say otherwise then has tier T1, and a human is asked about what nothing lists.',
     },
     allow_shell: {
       kind: 'boolean',
@@ -102,13 +107,8 @@ export const SECURITY = {
     },
     toxic_registry: {
       kind: 'list',
-      item: {
-        kind: 'text',
-        format: 'combination',
-        maxBytes: 64,
-        doc: 'Properties joined by +: `untrusted` took in what strangers wrote, `secret` saw secrets, `outward` can send out, `change` changes rights or removes files.',
-      },
-      maxItems: 16,
+      item: COMBINATION,
+      maxItems: COMBINATIONS,
       default: ['untrusted+secret+outward', 'untrusted+secret+change'],
       doc: 'What may not come together within one session, in any order.',
       absent: 'as the default',

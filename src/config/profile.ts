@@ -1,15 +1,15 @@
 /**
  * What one key says about others: `listen.profile` "metered" about those of the link, `security.questions` about what
- * people are asked, and `security.allowed_domains` about `sandbox.egress`. Those below that have their defaults, written or not, have other values. What somebody chose
- * otherwise stays.
+ * people are asked, and `security.allowed_domains` about `sandbox.egress`. Those below that have their defaults, written
+ * or not, have other values; what somebody chose otherwise stays. `security.founding_rules` has other defaults.
  * @module
  */
 
 import { KEEPALIVE_MAX_MS } from '../limits.ts'
-import { ALL_WORD } from './caller-fields.ts'
+import { AGENT, ALL_WORD } from './caller-fields.ts'
 import { EGRESS_SHIPPED } from './egress-fields.ts'
 import { CONFIG_FIELDS } from './fields.ts'
-import type { Config } from './shape.ts'
+import type { AgentConfig, Config } from './shape.ts'
 
 const { session: SESSION, tls: TLS, defense: DEFENSE, security: SECURITY } = CONFIG_FIELDS.fields
 const KEEPALIVE_SECONDS = KEEPALIVE_MAX_MS / 1_000
@@ -71,6 +71,11 @@ function withOlderList(config: Config): Config {
     bytes_per_hour: null,
   }))
   return Object.freeze({ ...config, sandbox: Object.freeze({ ...sandbox, egress: Object.freeze(egress) }) })
+}
+
+/** The tier of who does not say: under founding rules whoever is new reads. */
+export function tierUnsaid(foundingRules: boolean, role: unknown): AgentConfig['tier'] {
+  return foundingRules && role !== 'operator' ? 'T1' : AGENT.fields.tier.default
 }
 
 /** The configuration as it holds, frozen like the one that is given. */

@@ -7,21 +7,25 @@
 import type { OpaqueClass } from './13policy/opaque/opaque-class.ts'
 import { isInPlan } from './anomaly/drift.ts'
 import { authorityOf } from './authority.ts'
+import type { CapabilitySet } from './capability.ts'
 import type { Action, Facts, Ledger } from './facts.ts'
 import { judgedCommand } from './file-action.ts'
+import { byFoundingRules } from './founding.ts'
 import { type Finding, isStricter, type Layer, type Note, type Policy } from './layer.ts'
 import { LAYERS } from './layers.ts'
 import { opaqueClassOf, opaqueReason, recordedWeaknesses } from './opaque.ts'
 import { toolsAsked } from './tools.ts'
-import { toxicProperties } from './toxic.ts'
+import { toxicProperties, undeclaredCombination } from './toxic.ts'
 import type { LayerName, Verdict } from './verdict.ts'
 import { NO_SESSION, Warrant } from './warrant.ts'
 
 const NOTHING = Object.freeze([])
 
-function toVerdict(layer: LayerName, finding: Finding): Verdict {
-  const { code, rule, reason, severity, incident } = finding
-  const decided = { code, layer, rule, reason, severity, incident, enhancedAudit: severity === 'critical' }
+function toVerdict(layer: LayerName, found: Finding, foundingRules?: boolean): Verdict {
+  const finding = byFoundingRules(found, foundingRules)
+  const { code, rule, reason, severity, incident, needed } = finding
+  const enhancedAudit = severity === 'critical'
+  const decided = { code, layer, rule, reason, severity, incident, needed, enhancedAudit }
   switch (finding.outcome) {
     case 'status':
     case 'status_and_end':
@@ -60,17 +64,29 @@ function saidOf(action: Action, opaque: OpaqueClass | undefined) {
   return { layer: 'specifics', rule: `opaque.${opaque}`, reason, code: undefined } as const
 }
 
+function setOf({ identity }: Facts, { capabilities }: Policy): CapabilitySet | undefined {
+  const name = identity.kind === 'known' ? identity.capability : ''
+  return Object.hasOwn(capabilities, name) ? capabilities[name] : undefined
+}
+
 /** Whether a command is one of the plan; undefined where its caller has none. It decides nothing: it is watched. */
-function planned({ action, identity }: Facts, policy: Policy): 'inside' | 'outside' | undefined {
-  if (action?.kind !== 'execute' || identity.kind !== 'known') return undefined
-  const { capabilities } = policy
-  const set = Object.hasOwn(capabilities, identity.capability) ? capabilities[identity.capability] : undefined
+function planned(
+  { action }: Facts,
+  set: CapabilitySet | undefined,
+  policy: Policy,
+): 'inside' | 'outside' | undefined {
+  if (action?.kind !== 'execute') return undefined
   if (set?.plan === undefined || set.plan === null) return undefined
   const { commands } = policy.effective(action)
   return isInPlan(set.plan, action.argv, action.executable?.path, commands) ? 'inside' : 'outside'
 }
 
-function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: Note } | undefined): Verdict {
+function permit(
+  facts: Facts,
+  policy: Policy,
+  ledger: Ledger,
+  noted: { layer: LayerName; note: Note } | undefined,
+): Verdict {
   // Every layer passed; without an action there would be nothing to permit, which is a defect and is denied.
   const { action } = facts
   if (action === undefined) return denyOnError('completeness', facts)
@@ -78,6 +94,9 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
   if (authority === undefined) return denyOnError('capability', facts)
   const command = judgedCommand(action)
   const opaque = opaqueClassOf(action, facts, policy)
+  const set = setOf(facts, policy)
+  const toxic =
+    command === undefined ? NOTHING : toxicProperties(policy.effective(command), policy.home, facts.realPaths)
   const said =
     noted === undefined
       ? saidOf(action, opaque)
@@ -91,12 +110,10 @@ function permit(facts: Facts, policy: Policy, noted: { layer: LayerName; note: N
     enhancedAudit: noted !== undefined,
     authority,
     tools: [...toolsAsked(facts, policy.effective)],
-    toxic:
-      command === undefined
-        ? NOTHING
-        : toxicProperties(policy.effective(command), policy.home, facts.realPaths),
+    toxic,
     opaque,
-    plan: planned(facts, policy),
+    plan: planned(facts, set, policy),
+    undeclared: undeclaredCombination(set?.combinations, ledger.toxic, toxic),
     warrant: Warrant.mint(facts.session?.id ?? NO_SESSION, facts.cycle, action, policy.digestOf),
   }
 }
@@ -121,14 +138,14 @@ export function adjudicateBy(
       if (finding.outcome === 'note') noted ??= { layer: name, note: finding }
       else if (held !== undefined && !isStricter(finding, held.finding)) continue
       else if (finding.yields === true) held = { layer: name, finding }
-      else return toVerdict(name, finding)
+      else return toVerdict(name, finding, policy.security.foundingRules)
     } catch {
       return denyOnError(name, facts)
     }
   }
-  if (held !== undefined) return toVerdict(held.layer, held.finding)
+  if (held !== undefined) return toVerdict(held.layer, held.finding, policy.security.foundingRules)
   try {
-    return permit(facts, policy, noted)
+    return permit(facts, policy, ledger, noted)
   } catch {
     return denyOnError('completeness', facts)
   }

@@ -30,6 +30,8 @@ export type CapabilitySet = {
   readonly output_bytes: number | null
   /** The commands of its task; null: nobody has said. It allows nothing. */
   readonly plan?: readonly string[] | null
+  /** What may come together in a session; null: nobody has said. It allows nothing. */
+  readonly combinations?: readonly string[] | null
   /** Null: the user of the daemon. */
   readonly run_as?: string | null
   /** What runs only as a call of a signed plan; absent: nothing. */

@@ -309,6 +309,8 @@ export type HandoffAction = {
   readonly injection: number
   /** Secrets that were hidden in it. */
   readonly hidden: number
+  /** How often its sender has given its recipient this task already; absent: nobody has counted. */
+  readonly rounds?: number
 }
 
 /** What holds of the handoff before in a chain. */

@@ -10,6 +10,7 @@ import type { Effective } from './13policy/effective.ts'
 import type { Matcher } from './13policy/rules/matcher.ts'
 import type { CapabilitySet } from './capability.ts'
 import type { ExecuteAction, Facts, Ledger } from './facts.ts'
+import type { Tool } from './tools.ts'
 import type { Awaited, Incident, LayerName, Response, Severity } from './verdict.ts'
 import type { TextDigest } from './warrant.ts'
 
@@ -34,6 +35,8 @@ export type Policy = {
     readonly opaque: Exclude<Measure, 'audit'>
     /** Whether a human is asked what a rule would ask; else it is refused. Absent: asked. */
     readonly rulesAsk?: boolean
+    /** Whether breaking a founding rule contains the agent at once; absent: it is refused as it always is. */
+    readonly foundingRules?: boolean
     /** Names of programs that the operator knows. */
     readonly knownPrograms: readonly string[]
     /** SHA-256, hex, of the file at that real path. */
@@ -70,6 +73,8 @@ export type Finding = {
   readonly severity: Severity
   readonly incident?: Incident
   readonly awaits?: Awaited
+  /** The tools that were asked for, where that is what decided. */
+  readonly needed?: readonly Tool[]
   /**
    * Says nothing about who asks, so the layers behind it are heard first: nobody is asked about what one of them
    * refuses, and what one of them finds hostile is answered as that.

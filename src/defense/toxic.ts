@@ -5,7 +5,7 @@
  * Rules: docs/responses.md, section 1 (specifics); the rule of two.
  * @module
  */
-import { TOXIC_PROPERTIES, type ToxicProperty } from '../base/toxic-property.ts'
+import { readCombination, TOXIC_PROPERTIES, type ToxicProperty } from '../base/toxic-property.ts'
 import type { Effective, EffectiveCommand } from './13policy/effective.ts'
 import { isProgram, isSubcommand } from './program-kinds.ts'
 import { usesSecret } from './secret-use.ts'
@@ -90,4 +90,20 @@ export function toxicRule(
   if (listed !== undefined) return ruleOf(listed, false)
   const noted = NOTED.find(isCompleted)
   return noted === undefined ? undefined : ruleOf(noted, true)
+}
+
+/** What has come together with this and is no part of what was declared, as a configuration would write it; undefined: nothing. */
+export function undeclaredCombination(
+  declared: readonly string[] | null | undefined,
+  before: readonly ToxicProperty[],
+  added: readonly ToxicProperty[],
+): string | undefined {
+  if (declared === null || declared === undefined) return undefined
+  if (added.every((property) => before.includes(property))) return undefined
+  const after = TOXIC_PROPERTIES.filter((property) => before.includes(property) || added.includes(property))
+  const isDeclared = declared.some((text) => {
+    const parts = readCombination(text)
+    return after.every((property) => parts.includes(property))
+  })
+  return after.length < 2 || isDeclared ? undefined : after.join('+')
 }

@@ -70,6 +70,8 @@ type Decided = {
   readonly severity: Severity
   readonly enhancedAudit: boolean
   readonly incident: Incident | undefined
+  /** The tools that were asked for, where they are not granted. */
+  readonly needed?: readonly Tool[] | undefined
 }
 
 /**
@@ -94,6 +96,8 @@ export type Verdict =
       readonly opaque: OpaqueClass | undefined
       /** Of a command: whether it is in the plan of its caller's set; undefined: there is none. */
       readonly plan?: 'inside' | 'outside' | undefined
+      /** What comes together in the session with it and the caller's set does not declare; undefined: nothing does. */
+      readonly undeclared?: string | undefined
     } & Decided)
   | ({
       readonly kind: 'response'

@@ -371,6 +371,7 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
     ),
     injection: fc.nat(1_000),
     hidden: fc.nat(9),
+    rounds: fc.nat(11),
   }),
   fc.record({
     kind: fc.constant('invite' as const),

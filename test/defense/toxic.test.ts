@@ -8,7 +8,7 @@ import { readCombination, TOXIC_PROPERTIES, type ToxicProperty } from '../../src
 import { parseConfig } from '../../src/config/config.ts'
 import { adjudicate } from '../../src/defense/adjudicator.ts'
 import type { Facts } from '../../src/defense/facts.ts'
-import { toxicProperties, toxicRule } from '../../src/defense/toxic.ts'
+import { toxicProperties, toxicRule, undeclaredCombination } from '../../src/defense/toxic.ts'
 import { effectiveOf, executing, FACTS, HOME, LEDGER, policyWith, REQUEST } from './staged-facts.ts'
 
 /** As it is installed. */
@@ -188,4 +188,20 @@ t.test('which properties may not come together is a list of the configuration, f
       property,
     )
   t.end()
+})
+
+t.test('what is declared is not told, and what completes nothing is not told again (JF-R31)', async (t) => {
+  const told = undeclaredCombination
+  t.equal(told(undefined, ['secret'], ['change']), undefined, 'nobody has declared anything')
+  t.equal(told(null, ['secret'], ['change']), undefined)
+  t.equal(told([], ['secret'], []), undefined)
+  t.equal(told([], [], ['secret']), undefined, 'one alone is no combination')
+  t.equal(told([], ['change'], ['secret']), 'secret+change')
+  t.equal(told([], [], ['untrusted', 'outward']), 'untrusted+outward', 'by one command')
+  t.equal(told([], ['secret', 'change'], ['secret']), undefined)
+  t.equal(told(['change+secret+outward'], ['change'], ['secret']), undefined)
+  t.equal(
+    told(['secret+change', 'secret+outward'], ['change', 'secret'], ['outward']),
+    'secret+outward+change',
+  )
 })

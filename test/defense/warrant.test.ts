@@ -226,8 +226,18 @@ t.test('there is one way to start a program, and it is behind a warrant (RX-03, 
     filesWith(/child_process|node:cluster|process\.(dlopen|binding|execve)\b/).filter(
       (path) => !path.startsWith(JUDGED),
     ),
-    ['src/edge/host/own-namespaces.node.ts'],
-    'the daemon itself, before anybody can ask it for anything',
+    ['src/edge/host/own-namespaces.node.ts', 'src/edge/work/alerts.node.ts'],
+    'the daemon itself, before anybody can ask it for anything; and the program that its operator is told by',
+  )
+  t.strictSame(
+    filesWith(/\bspawn\(path, \[\], \{/),
+    ['src/edge/work/alerts.node.ts'],
+    'which gets no word of a caller',
+  )
+  t.strictSame(
+    filesWith(/\bcreateAlerts\(\{\s*\.\.\.\{ program: config\.alerts\.program,/),
+    ['src/edge/work/watching.node.ts'],
+    'and which the configuration alone names',
   )
   t.strictSame(
     filesWith(/'node:(ffi|vm)'/),

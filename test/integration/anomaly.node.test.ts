@@ -117,6 +117,41 @@ t.test(
   },
 )
 
+t.test(
+  'what comes together in a session and no entry of its set covers is told, once for each (JF-R31)',
+  async (t) => {
+    const directory = await install(t, {
+      capabilities: { default: { combinations: ['untrusted+outward', 'secret+change'] } },
+      security: { sensitive_files: 'allow', toxic_combinations: 'allow' },
+    })
+    const daemon = await startDaemon(t, directory)
+    writeFileSync(join(daemon.workspace, '.env'), 'A=b\n')
+    const agent = await client(daemon)
+    for (const argv of [
+      ['curl', 'http://127.0.0.1:1/'],
+      ['curl', 'http://127.0.0.1:1/'],
+    ])
+      await agent.execute(argv[0] ?? '', argv.slice(1)).catch(() => {})
+    t.same(anomalies(daemon), [], 'what is declared')
+    t.equal((await agent.execute('cat', ['.env'])).exitCode, 0, 'it is permitted')
+    await agent.execute('cat', ['.env'])
+    await agent.execute('rm', ['-f', 'nothing'])
+    await until('both', () => anomalies(daemon).length === 2)
+    t.match(anomalies(daemon), [
+      { what: 'combination', value: 'untrusted+secret+outward', agent: 'agent', severity: 'warning' },
+      { what: 'combination', value: 'untrusted+secret+outward+change', turn: Number },
+    ])
+    const next = await client(daemon)
+    await next.execute('cat', ['.env'])
+    await next.execute('rm', ['-f', 'nothing'])
+    t.equal(anomalies(daemon).length, 2, 'another session has done nothing else')
+    t.match((await daemon.cli(['metrics'])).stdout.toString(), /anomalies_total\{measure="combination"\} 2/)
+    const replay = await daemon.cli(['audit', 'replay'])
+    t.equal(replay.code, 0, replay.stdout.toString())
+    await Promise.all([agent.close(), next.close()])
+  },
+)
+
 t.test('an agent is told how full its context must be, and its branch is saved (JF-092)', async (t) => {
   const directory = await install(t, { defense: { anomaly: { window_tokens: 10_000 } } })
   const daemon = await startDaemon(t, directory)

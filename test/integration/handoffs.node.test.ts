@@ -144,6 +144,34 @@ t.test(
 )
 
 t.test(
+  'an agent gives another the same task so often as its criticality has rounds, over a restart, and then asks a human (JF-R40)',
+  async (t) => {
+    const daemon = await whole(t)
+    const first = await client(daemon)
+    const give = (agent: Client, change: Json) => told(send(agent, { criticality: 'C1', ...change }))
+    for (const criticality of ['C1', 'C1', 'C2'])
+      t.equal(await give(first, { task_id: 'T-1', criticality }), 'done')
+    t.equal(await give(first, { task_id: 'T-2' }), 'done', 'another task')
+    await first.close()
+    await daemon.stop()
+
+    const again = await startDaemon(t, daemon.directory)
+    const agent = await client(again)
+    t.match(
+      await give(agent, { task_id: 'T-1', task: 'The same, in other words' }),
+      /^HANDOFF_REJECTED That agent was given this task 3 times, and 3 rounds is the most at C1: ask a human/,
+    )
+    t.match(await give(agent, {}), /^HANDOFF_REJECTED/, 'without its name it is no other one')
+    t.equal(await give(agent, { task_id: 'T-1', to_agent: 'third' }), 'done', 'somebody else has had none')
+    for (const _ of [4, 5]) t.equal(await give(agent, { task_id: 'T-1', criticality: 'C2' }), 'done')
+    t.match(await give(agent, { task_id: 'T-1', criticality: 'C2' }), /5 rounds is the most at C2/)
+    t.strictSame(rejected(again), ['handoff.rounds', 'handoff.rounds', 'handoff.rounds'])
+    const replayed = await again.cli(['audit', 'replay'])
+    t.equal(replayed.code, 0, replayed.stdout.toString())
+  },
+)
+
+t.test(
   'whoever changes what it was given to do does nothing more until an operator has looked (JF-R15)',
   async (t) => {
     const daemon = await whole(t, ALARMED)

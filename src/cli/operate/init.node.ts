@@ -48,6 +48,10 @@ export const command: Command = {
   usage: ['init [DIR]'],
   options: [
     { name: 'agent', value: 'NAME', description: 'the name of the first agent (agent)' },
+    {
+      name: 'strict',
+      description: 'with founding rules: new agents only read, and three breaches contain at once',
+    },
     { name: 'port', value: 'PORT', description: 'the TCP port, 0 for any free one (19284)' },
     {
       name: 'egress',
@@ -85,6 +89,7 @@ export const command: Command = {
       ...(agentName === undefined ? {} : { agentName }),
       ...(port === undefined ? {} : { port }),
       ...(egress === undefined ? {} : { egress }),
+      isStrict: options.has('strict'),
     })
     const { config } = loadConfig(made.configPath)
     const { fingerprint } = await ensureCertificate(config.tls.key, config.tls.certificate, {

@@ -8,6 +8,7 @@ import { realpathSync } from 'node:fs'
 import { nearest } from '../../base/text/suggest.ts'
 import { DEFAULT_CAPABILITY } from '../../config/caller-fields.ts'
 import type { Config } from '../../config/config.ts'
+import { tierUnsaid } from '../../config/profile.ts'
 import { adjudicate } from '../../defense/adjudicator.ts'
 import { type Described, describeDecision } from '../../defense/describe.ts'
 import type { ExecuteAction, Facts, Identity, Ledger } from '../../defense/facts.ts'
@@ -76,7 +77,7 @@ function identityOf(config: Config, name: string | undefined): Identity {
     name: 'agent',
     role: 'agent',
     capability: DEFAULT_CAPABILITY,
-    tier: 'T3',
+    tier: tierUnsaid(config.security.founding_rules, 'agent'),
     tools: ['*'],
     delegation: undefined,
     instance: undefined,

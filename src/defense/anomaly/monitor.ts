@@ -22,14 +22,19 @@ import {
 
 export type MonitorSettings = TurnSettings & { readonly driftPermille: number }
 
-/** What is seen of an agent: a turn that is over, or a command that was permitted while a plan is declared. */
+/**
+ * What is seen of an agent: a turn that is over, or what was permitted: whether it is outside of the plan, where there is
+ * one, and what it completes that nobody has declared.
+ */
 export type Observation =
   | { readonly kind: 'turn'; readonly turn: Turn }
-  | { readonly kind: 'command'; readonly isOutside: boolean }
+  | { readonly kind: 'command'; readonly isOutside: boolean | undefined; readonly undeclared?: string }
 
 export type Found = {
   readonly alerts: readonly Alert[]
   readonly strayed: Strayed | undefined
+  /** Properties that have come together, joined by +. */
+  readonly undeclared?: string | undefined
   readonly contains: boolean
 }
 
@@ -81,10 +86,13 @@ export function createMonitor(settings: MonitorSettings, kept: KeptBaselines = [
         agent.alerts += alerts.length
         return { alerts, strayed: undefined, contains }
       }
-      const { course, strayed } = takeCommand(agent.course, observation.isOutside, settings.driftPermille)
+      const { isOutside, undeclared } = observation
+      if (undeclared !== undefined) agent.alerts++
+      if (isOutside === undefined) return { alerts: [], strayed: undefined, undeclared, contains: false }
+      const { course, strayed } = takeCommand(agent.course, isOutside, settings.driftPermille)
       agent.course = course
       if (strayed !== undefined) agent.alerts++
-      return { alerts: [], strayed, contains: false }
+      return { alerts: [], strayed, undeclared, contains: false }
     },
     list: () =>
       Array.from(agents, ([agent, { watched, course, alerts }]) => ({

@@ -49,11 +49,14 @@ export const toolAccess: Check = (facts, policy) => {
   const needed = toolsAsked(facts, policy.effective)
   const missing = lacking(who, [who.tools], needed)
   if (missing.length === 0) return undefined
-  return violation(
-    'CAPABILITY_DENIED',
-    `tools.${who.tier}`,
-    `The request needs ${missing.join(' and ')}, which tier ${who.tier} and the tools of ${who.name} do not give.`,
-  )
+  return {
+    ...violation(
+      'CAPABILITY_DENIED',
+      `tools.${who.tier}`,
+      `The request needs ${missing.join(' and ')}, which tier ${who.tier} and the tools of ${who.name} do not give.`,
+    ),
+    needed: [...needed],
+  }
 }
 
 /** The tools that are needed and that the tier and the lists do not give. */

@@ -1,6 +1,6 @@
 /**
  * What is wrong with a handoff, rule by rule, and what a human is asked about: the sender is who it is, the chain keeps
- * its task, its criticality and its persistent blockers and ends at the third hop, and from C2 on its quality is told.
+ * its task, its criticality and its persistent blockers and ends at the third hop, its rounds between two agents are counted, and from C2 on its quality is told.
  * Everything is counted and digested by the daemon; what the message says of itself is only compared with that.
  * Rules: docs/handoffs.md; docs/responses.md, section 1 (specifics, quota).
  * @module
@@ -10,6 +10,7 @@ import { askHuman, type Finding } from '../layer.ts'
 import {
   DISCLOSING_CRITICALITY,
   HANDOFF_HOPS,
+  HANDOFF_ROUNDS,
   HANDOFFS_PER_MINUTE,
   HELD_PERMILLE,
   HUMAN_CRITICALITY,
@@ -52,6 +53,15 @@ function judgeDepth(action: HandoffAction): Finding | undefined {
         severity: 'critical',
       })
     : rejected('depth', `${text}; finish it, or tell whoever gave it to you.`)
+}
+
+function judgeRounds({ criticality, rounds = 0 }: HandoffAction): Finding | undefined {
+  const most = HANDOFF_ROUNDS[criticality - 1] ?? 0
+  if (rounds < most) return undefined
+  return rejected(
+    'rounds',
+    `That agent was given this task ${rounds} times, and ${most} rounds is the most at C${criticality}: ask a human how it goes on.`,
+  )
 }
 
 /** What a chain must keep. */
@@ -125,7 +135,7 @@ export function rejectedHandoff(action: HandoffAction, agent: string): Finding |
   if (previous === 'unknown')
     return rejected('previous', 'previous names no handoff that the sender was given: list them again.')
   const chain = previous === null ? undefined : judgeChain(action, previous)
-  return chain ?? judgeDisclosure(action)
+  return chain ?? judgeRounds(action) ?? judgeDisclosure(action)
 }
 
 /** The layer of specifics for handoffs. */

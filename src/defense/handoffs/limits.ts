@@ -15,6 +15,10 @@ export const HANDOFF_DEPTH = 4
 export const HANDOFF_VALUES = 512
 /** JF-091: the third pair of hands is the last one. */
 export const HANDOFF_HOPS = 3
+/** JF-R40: how often one agent may give another the same task, for C1 to C4: each time is a round of work on it. */
+export const HANDOFF_ROUNDS: readonly number[] = Object.freeze([3, 5, 7, 10])
+/** How long a task without a name is taken for the same one: what a plan hands over every hour is no round. */
+export const ROUNDS_UNNAMED_MS = 3_600_000
 /** From this criticality on (C1 to C4) confidence is told and quality is looked at: JF-R20, JF-R22. */
 export const DISCLOSING_CRITICALITY = 2
 /** From this criticality on a chain that was stopped is for a human: JF-091. */

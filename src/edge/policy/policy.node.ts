@@ -209,6 +209,7 @@ export async function makePolicy(config: Config, configPath: string | undefined)
       toxicRegistry: security.toxic_registry.map(readCombination),
       opaque: security.opaque,
       rulesAsk: security.questions !== 'strict',
+      foundingRules: security.founding_rules,
       knownPrograms: security.known_programs,
       pins: Object.fromEntries(security.executables.map(({ path, sha256 }) => [path, sha256])),
       pinnedOnly: security.pinned_only,

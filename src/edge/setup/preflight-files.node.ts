@@ -219,6 +219,26 @@ function checkMixedKeys({ agents }: Config): readonly Finding[] {
   })
 }
 
+/** The program that is run by the daemon itself: nobody else may choose it. */
+function checkAlerts({ alerts, state_directory: state }: Config): readonly Finding[] {
+  const check = 'alerts.program'
+  const { program } = alerts
+  if (program === null) return []
+  try {
+    accessSync(program, constants.X_OK)
+    return checkTrusted(check, program, state)
+  } catch (error) {
+    const why = errnoText(errnoOrThrow(error))
+    return [
+      fail(
+        check,
+        `${program} cannot be run, since ${why}`,
+        `run chmod u+x ${shellWord(program)}, or name another one`,
+      ),
+    ]
+  }
+}
+
 /** Everything about files that the configuration names or lies in. `text`: the configuration as it is. */
 export function checkFiles(config: Config, configPath: string, text: string): readonly Finding[] {
   const { policy, state_directory: state } = config
@@ -232,5 +252,5 @@ export function checkFiles(config: Config, configPath: string, text: string): re
         'take it out and make a new one: this one is no secret any more',
       ),
     )
-  return [...found, ...checkKeyFiles(config, configPath), ...checkMixedKeys(config)]
+  return [...found, ...checkAlerts(config), ...checkKeyFiles(config, configPath), ...checkMixedKeys(config)]
 }

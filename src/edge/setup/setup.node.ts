@@ -53,7 +53,12 @@ export type InstallationOptions = {
   readonly environment?: Environment
   /** What commands may reach; absent: what ships. */
   readonly egress?: readonly string[]
+  /** With founding rules (docs/security.md). */
+  readonly isStrict?: boolean
 }
+
+/** What nobody who works in an agent's place has any business with: no branch holds it back. */
+const FORBIDDEN = Object.freeze(['shutdown', 'mkfs*', 'insmod'])
 
 /** Absolute paths of what was made, and the public keys in base64url. */
 export type Installation = {
@@ -128,6 +133,7 @@ function writeParts(stage: string, directory: string, options: InstallationOptio
         allowed_commands: ['*'],
         allowed_paths: [WORKSPACE_WORD],
         allowed_env: ['*'],
+        ...(options.isStrict === true ? { forbidden_commands: FORBIDDEN } : {}),
       },
     },
     // Written out, though it is what holds without: what commands see, change and reach is to be seen.
@@ -140,7 +146,10 @@ function writeParts(stage: string, directory: string, options: InstallationOptio
       network: 'gate',
       egress: options.egress ?? EGRESS_SHIPPED,
     },
-    security: { workspace_root: options.workspaceRoot ?? WORKSPACE },
+    security: {
+      workspace_root: options.workspaceRoot ?? WORKSPACE,
+      ...(options.isStrict === true ? { founding_rules: true } : {}),
+    },
   }
   createFile(join(stage, SCHEMA_NAME), Buffer.from(`${formatJson(configSchema())}\n`), SCHEMA_MODE)
   createFile(join(stage, CONFIG_NAME), Buffer.from(`${formatJson(config)}\n`), CONFIG_MODE)

@@ -15,6 +15,7 @@ import { decodeUtf8, encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { errnoOf, errnoText, readBounded, replaceFile } from '../../base/files.node.ts'
 import { isName } from '../../base/text/name.ts'
 import type { AgentConfig, Config } from '../../config/config.ts'
+import { tierUnsaid } from '../../config/profile.ts'
 import { SassError } from '../../errors.ts'
 import { CONFIG_BYTES } from '../../limits.ts'
 import type { Clock, Random } from '../../ports.ts'
@@ -167,14 +168,17 @@ export function openEnrolments(stateDirectory: string, clock: Clock, random: Ran
 }
 
 /** Who has enrolled and is nobody of the configuration, in the form that agents have there. */
-export function enrolledBeside({ agents }: Config, { enrolled }: IdentityBook): readonly AgentConfig[] {
+export function enrolledBeside(
+  { agents, security }: Config,
+  { enrolled }: IdentityBook,
+): readonly AgentConfig[] {
   return enrolled
     .filter(
       (one) => !agents.some(({ name, public_key }) => name === one.name || public_key === one.public_key),
     )
     .map(({ name, public_key, role, capability }) => ({
       ...{ name, public_key, role, capability },
-      ...{ tier: 'T3', tools: ['*'], delegated_by: null },
+      ...{ tier: tierUnsaid(security.founding_rules, role), tools: ['*'], delegated_by: null },
     }))
 }
 

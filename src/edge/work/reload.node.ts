@@ -16,6 +16,7 @@ import type { Json } from '../../base/encoding/strict-json.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { parseIpAddress } from '../../base/ip-address.ts'
 import type { Config } from '../../config/config.ts'
+import { tierUnsaid } from '../../config/profile.ts'
 import {
   createPenalties,
   PENALTY_SECONDS,
@@ -62,6 +63,7 @@ const FIXED: readonly (readonly [string, (config: Config) => unknown])[] = Objec
   ['defense.anomaly', ({ defense }: Config) => defense.anomaly],
   ['defense.levels', ({ defense }: Config) => defense.levels],
   ['audit', ({ audit }: Config) => audit],
+  ['alerts', ({ alerts }: Config) => alerts],
   ['log', ({ log }: Config) => log],
   ['metrics', ({ metrics }: Config) => metrics],
   ['intent.tools', runsPlans],
@@ -102,7 +104,9 @@ export async function reloadableOf(
   const isExempt = inList(acl.penalties.exempt)
   return {
     policy,
-    identities: createIdentities(config.agents, enrolments),
+    identities: createIdentities(config.agents, enrolments, (role) =>
+      tierUnsaid(config.security.founding_rules, role),
+    ),
     settings: {
       version: programVersion(),
       os: `Linux ${release()} ${process.arch}`,

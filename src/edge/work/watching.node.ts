@@ -1,6 +1,6 @@
 /**
  * What is counted over restarts, joined: the anomaly monitor with the record that it sees and the baselines that it goes
- * on from, and what the link has carried.
+ * on from, and what the link has carried. Beside it, who is told of the record.
  * @module
  */
 import type { Journal } from '../../audit/journal.node.ts'
@@ -12,6 +12,7 @@ import { baselinesDigest } from '../../session/standing/anomaly-events.ts'
 import type { RecordObserver } from '../record/record.node.ts'
 import { createBaselineStore, loadBaselines } from '../state/baseline-store.node.ts'
 import { createTrafficStore } from '../state/traffic-store.node.ts'
+import { ALERT_PROGRAM_MS, createAlerts } from './alerts.node.ts'
 import { record } from './work.node.ts'
 
 export type WatchingGround = {
@@ -32,7 +33,7 @@ function settingsOf({ defense: { anomaly } }: Config): AnomalySettings {
   }
 }
 
-/** The monitor, which sees every record from here on. */
+/** The monitor, which sees every record from here on, as does who is told of what is critical. */
 export function createWatch(
   { config, clock, log, audit, observer }: WatchingGround,
   rooms: () => Rooms,
@@ -45,7 +46,14 @@ export function createWatch(
     record: (event) => record(audit, log, event),
     rooms,
   })
-  observer.seen = (event, timestamp) => anomalies.seen(event, Date.parse(timestamp))
+  const alerts = createAlerts({
+    ...{ program: config.alerts.program, limitMs: ALERT_PROGRAM_MS, clock, log },
+    record: (event) => record(audit, log, event),
+  })
+  observer.seen = (event, timestamp) => {
+    anomalies.seen(event, Date.parse(timestamp))
+    alerts.seen(event)
+  }
   return anomalies
 }
 

@@ -41,8 +41,12 @@ export function scopeOf(caller: Pick<Caller, 'publicKey' | 'listedKey'> | undefi
   return caller === undefined ? '' : encodeBase64Url(caller.listedKey ?? caller.publicKey)
 }
 
+/** The tier of who has enrolled, by its role. */
+export type TierOf = (role: CallerRole) => Tier
+
 export type Identities = {
   readonly size: number
+  readonly tierOf: TierOf
   find(name: string): Caller | undefined
   /** Whether that is, or was lately, a key of somebody who is listed. */
   hasKey(key: Uint8Array): boolean
@@ -62,13 +66,18 @@ type Listed = {
 export type BesideTheList = Pick<Enrolments, 'version' | 'size' | 'find' | 'keysOf' | 'hasKey'>
 
 /** What an invitation gives besides a role and a set. */
-const ENROLLED_RIGHTS = Object.freeze({ tier: 'T3', tools: [ALL_TOOLS], delegatedBy: undefined } as const)
+const ENROLLED_RIGHTS = Object.freeze({ tools: [ALL_TOOLS], delegatedBy: undefined } as const)
 
-function invitedCaller({ name, role, capability, by }: Invitation | Enrolled, publicKey: Uint8Array): Caller {
+function invitedCaller(
+  { name, role, capability, by }: Invitation | Enrolled,
+  publicKey: Uint8Array,
+  tierOf: TierOf,
+): Caller {
   return {
     name,
     role,
     capability,
+    tier: tierOf(role),
     ...ENROLLED_RIGHTS,
     publicKey,
     ...(by === undefined ? {} : { enrolledBy: by }),
@@ -79,7 +88,11 @@ function invitedCaller({ name, role, capability, by }: Invitation | Enrolled, pu
  * The authorised list of a configuration that was checked already (names and keys unique, keys good), and who has
  * enrolled beside it. The configuration comes first: whom it names, or whose key it has, nobody else can be.
  */
-export function createIdentities(agents: readonly Listed[], beside?: BesideTheList): Identities {
+export function createIdentities(
+  agents: readonly Listed[],
+  beside?: BesideTheList,
+  tierOf: TierOf = () => 'T3',
+): Identities {
   const byName = new Map<string, Caller>()
   const keys = new Set<string>()
   for (const { name, public_key, role, capability, tier, tools, delegated_by } of agents) {
@@ -93,6 +106,7 @@ export function createIdentities(agents: readonly Listed[], beside?: BesideTheLi
   if (beside === undefined)
     return {
       size: byName.size,
+      tierOf,
       find: (name) => byName.get(name),
       hasKey: (key) => keys.has(encodeBase64Url(key)),
     }
@@ -102,7 +116,7 @@ export function createIdentities(agents: readonly Listed[], beside?: BesideTheLi
     const enrolled = own === undefined ? beside?.find(name) : undefined
     if (enrolled === undefined || keys.has(enrolled.public_key)) return own
     const key = decodeBase64Url(enrolled.public_key, 32)
-    return key === undefined ? undefined : invitedCaller(enrolled, key)
+    return key === undefined ? undefined : invitedCaller(enrolled, key, tierOf)
   }
 
   function callerOf(name: string): Caller | undefined {
@@ -122,6 +136,7 @@ export function createIdentities(agents: readonly Listed[], beside?: BesideTheLi
   let version = -1
 
   return {
+    tierOf,
     get size() {
       return byName.size + beside.size
     },
@@ -237,7 +252,7 @@ export function checkProof(
       code: 'AUTH_KEY_NOT_FOUND',
       why: `The key to enrol ${invitation.name} with cannot be taken.`,
     }
-  const caller = invitation === undefined ? known : invitedCaller(invitation, key)
+  const caller = invitation === undefined ? known : invitedCaller(invitation, key, identities.tierOf)
   if (caller === undefined) {
     const how = enrolment === undefined ? '' : ', with an enrolment that is not open'
     return { ok: false, code: 'AUTH_KEY_NOT_FOUND', why: `The peer named an agent that is not listed${how}.` }

@@ -147,7 +147,8 @@ function lookFor({ rooms }: Peer, view: SessionView | undefined, text: string): 
 /** What would be delivered as things are now. */
 function actionOf(peer: Peer, draft: Draft, view: SessionView | undefined): HandoffAction {
   const { handoff, hidden, injection } = draft
-  const { rooms, session } = peer
+  const { rooms, session, caller } = peer
+  const task = taskDigest(handoff)
   const from = session?.instance ?? ''
   const previous = previousOf(peer, handoff)
   return {
@@ -159,7 +160,7 @@ function actionOf(peer: Peer, draft: Draft, view: SessionView | undefined): Hand
     digest: contentDigest(textOf(handoff, from, previous)),
     sealed: sealOf(handoff),
     declared: handoff.declared ?? null,
-    task: taskDigest(handoff),
+    task,
     criticality: handoff.criticality,
     classification: handoff.classification,
     confidence: handoff.confidence ?? null,
@@ -169,6 +170,7 @@ function actionOf(peer: Peer, draft: Draft, view: SessionView | undefined): Hand
     previous,
     injection,
     hidden,
+    rounds: rooms.handoffs.rounds(caller?.name ?? '', handoff.to, handoff.taskId, task),
   }
 }
 

@@ -46,7 +46,7 @@ export type AnomaliesGround = {
 }
 
 /** What was found, counted: each sign that begins, drift, steps of the fill, and agents that were contained for it. */
-export type AnomalyCounts = Record<Sign | 'drift' | 'window' | 'in_a_row', number>
+export type AnomalyCounts = Record<Sign | 'drift' | 'combination' | 'window' | 'in_a_row', number>
 
 export type Anomalies = {
   /** A record that was written at that time, in Unix milliseconds. */
@@ -62,7 +62,7 @@ export type Anomalies = {
 
 function noCounts(): AnomalyCounts {
   const signs = Object.fromEntries(MEASURES.map((measure) => [measure, 0])) as Record<Sign, number>
-  return { ...signs, row: 0, drift: 0, window: 0, in_a_row: 0 }
+  return { ...signs, row: 0, drift: 0, combination: 0, window: 0, in_a_row: 0 }
 }
 
 export function createAnomalies({ settings, kept, clock, log, record, rooms }: AnomaliesGround): Anomalies {
@@ -83,6 +83,7 @@ export function createAnomalies({ settings, kept, clock, log, record, rooms }: A
     const found = monitor.take(seen.agent, seen.observation)
     for (const { measure } of found.alerts) counts[measure]++
     if (found.strayed !== undefined) counts.drift++
+    if (found.undeclared !== undefined) counts.combination++
     for (const event of anomalyEvents(seen, found, settings)) {
       record(event)
       const { agent, measure = '', value = 0, turn = 0 } = event as Readonly<Record<string, string | number>>

@@ -39,13 +39,13 @@ function observationIn(event: AuditEvent, atMs: number): Observation | undefined
     return { kind: 'turn', turn: { atMs, bytes, ending: endingOf(event) } }
   }
   if (event.type !== 'decision') return undefined
-  const { response, layer, plan } = event
+  const { response, layer, plan, undeclared } = event
   // What a level of alarm refuses says nothing new of who asks.
   if (REFUSED.has(response) && layer !== 'level')
     return { kind: 'turn', turn: { atMs, bytes: 0, ending: 'refused' } }
-  return response === 'R1' && typeof plan === 'string'
-    ? { kind: 'command', isOutside: plan === 'outside' }
-    : undefined
+  if (response !== 'R1' || (typeof plan !== 'string' && typeof undeclared !== 'string')) return undefined
+  const isOutside = typeof plan === 'string' ? plan === 'outside' : undefined
+  return { kind: 'command', isOutside, ...(typeof undeclared === 'string' ? { undeclared } : {}) }
 }
 
 /** What the record says of an agent; undefined where that is nothing. `atMs`: when it was written. */
@@ -61,7 +61,7 @@ export function seenIn(event: AuditEvent, atMs: number): Seen | undefined {
 /** What is recorded of it, in this order. `turn` names the record that it follows from. */
 export function anomalyEvents(
   { agent, instance, session, turn }: Seen,
-  { alerts, strayed, contains }: Found,
+  { alerts, strayed, undeclared, contains }: Found,
   { sigma, consecutive, driftPermille }: MonitorSettings,
 ): AuditEvent[] {
   const who = { type: 'anomaly', agent, instance, session, turn }
@@ -76,6 +76,8 @@ export function anomalyEvents(
       ...{ what: 'drift', measure: 'drift', value: strayed.permille, limit: driftPermille },
       samples: strayed.commands,
     })
+  if (undeclared !== undefined)
+    events.push({ ...who, what: 'combination', measure: 'combination', value: undeclared })
   if (contains) events.push({ ...who, what: 'in_a_row', measure: 'turns', value: consecutive })
   return events
 }

@@ -4,7 +4,9 @@
  * Rules: docs/responses.md, section 7 (what is recorded).
  * @module
  */
+import { tierNeeded } from '../../base/tool-name.ts'
 import type { Facts } from '../../defense/facts.ts'
+import { depthOf } from '../../defense/handoffs/judge.ts'
 import type { Policy } from '../../defense/layer.ts'
 import { RESPONSE_NUMBERS, type Verdict } from '../../defense/verdict.ts'
 import { actionDigest } from '../../defense/warrant.ts'
@@ -18,6 +20,21 @@ function startsExecution(verdict: Verdict, action: Facts['action']): boolean {
 /** As every record names a response: R1 to R6, or STATUS for a refusal with a sentence. */
 export function recordedResponse(verdict: Verdict): string {
   return verdict.kind === 'response' ? `R${RESPONSE_NUMBERS[verdict.response]}` : 'STATUS'
+}
+
+/** The tools that the decision was about, and the lowest tier that gives them; nothing where it was about none. */
+function toolFields(verdict: Verdict): { tool?: string; tool_tier?: string } {
+  const isPermit = verdict.kind === 'response' && verdict.response === 'EXECUTE'
+  const tools = (isPermit ? verdict.tools : verdict.needed) ?? []
+  const tier = tierNeeded(tools)
+  return tier === undefined ? {} : { tool: tools.join(' '), tool_tier: tier }
+}
+
+/** How much what is handed over matters, and through how many hands work has gone: of a handoff, or of who acts for another. */
+function routingFields({ action, identity }: Facts): { criticality?: string; depth?: number } {
+  if (action?.kind === 'handoff') return { criticality: `C${action.criticality}`, depth: depthOf(action) }
+  const depth = identity.kind === 'known' ? (identity.delegation?.chain.length ?? 0) : 0
+  return depth === 0 ? {} : { depth }
 }
 
 /** For whom a delegate acts, the nearest first; of work that was handed on also which session did, and whose it is; nothing where it acts for itself. */
@@ -62,6 +79,7 @@ export function decisionEvent(facts: Facts, verdict: Verdict, digestOf: Policy['
     source: facts.source.address,
     agent: identity.kind === 'known' ? identity.name : null,
     instance: identity.kind === 'known' ? (identity.instance ?? null) : null,
+    tier: identity.kind === 'known' ? identity.tier : null,
     session: session?.id ?? null,
     session_state: startsExecution(verdict, action) ? 'EXECUTING' : (session?.state ?? null),
     method: request?.method ?? null,
@@ -75,12 +93,14 @@ export function decisionEvent(facts: Facts, verdict: Verdict, digestOf: Policy['
     severity: verdict.severity,
     warrant: warrant?.id ?? null,
     ...(permitted === undefined ? {} : { authority: permitted.authority }),
-    ...(permitted === undefined || permitted.tools.length === 0 ? {} : { tool: permitted.tools.join(' ') }),
+    ...toolFields(verdict),
+    ...routingFields(facts),
     ...actsFor(identity),
     ...branchFields(action),
     ...isolationOf(action),
     ...planFields(action),
     ...(permitted?.plan === undefined ? {} : { plan: permitted.plan }),
+    ...(permitted?.undeclared === undefined ? {} : { undeclared: permitted.undeclared }),
     ...(permitted?.opaque === undefined ? {} : { opaque: permitted.opaque }),
   }
   if (!verdict.enhancedAudit) return event

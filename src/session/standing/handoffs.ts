@@ -7,7 +7,7 @@
  */
 
 import type { HandoffBefore, HandoffCounts } from '../../defense/facts.ts'
-import { HANDOFFS_PER_MINUTE } from '../../defense/handoffs/limits.ts'
+import { HANDOFFS_PER_MINUTE, ROUNDS_UNNAMED_MS } from '../../defense/handoffs/limits.ts'
 import { SassError } from '../../errors.ts'
 import { CLOCK_FLOOR_MS, HANDOFF_KEPT_MS, KEPT_RESULTS_SLACK_BYTES } from '../../limits.ts'
 import type { Clock, LineFile, LinePlace } from '../../ports.ts'
@@ -22,6 +22,8 @@ export type Handoffs = {
   /** One more try of that sender in its minute; true where it was not too many. */
   tried(sender: string): boolean
   find(id: string): KeptHandoff | undefined
+  /** How often that sender has given that agent this task: by its name, and where one has none by its digest, lately. */
+  rounds(sender: string, to: string, taskId: string | undefined, task: string): number
   /** The latest that was given to that agent for this task, by its name or by its digest. */
   received(to: string, taskId: string | undefined, task: string): KeptHandoff | undefined
   /** @throws STATE_UNWRITABLE; nothing is kept then */
@@ -157,6 +159,16 @@ export function createHandoffs({ file, clock, damaged }: HandoffsOptions): Hando
       return count <= HANDOFFS_PER_MINUTE
     },
     find,
+    rounds(sender, to, taskId, task) {
+      // Whoever gives tasks names has said which are the same; of others an hour tells a round from what comes daily.
+      const lately = clock.monotonicMs() + HANDOFF_KEPT_MS - ROUNDS_UNNAMED_MS
+      const isSame = ({ record, untilMs }: Entry) =>
+        taskId !== undefined && record.taskId !== undefined
+          ? record.taskId === taskId
+          : record.task === task && untilMs > lately
+      const pair = current().filter(({ record }) => record.sender === sender && record.to === to)
+      return pair.filter(isSame).length
+    },
     received(to, taskId, task) {
       const own = current().filter(({ record }) => record.to === to)
       const found =

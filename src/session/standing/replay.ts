@@ -38,12 +38,21 @@ function isContent(value: unknown): value is Content {
   return typeof value === 'object' && value !== null && 'facts' in value && 'ledger' in value
 }
 
+/** What a record says since it says the tier of its caller: those from before it are none the less whole. */
+const SINCE_TIERS: readonly string[] = Object.freeze([
+  ...['tier', 'tool', 'tool_tier', 'criticality', 'depth'],
+  ...['category', 'severity', 'security', 'risk'],
+])
+
 /** Names of what is not the same in both. */
 function differences(recorded: AuditEvent, again: AuditEvent): readonly string[] {
+  const passed = 'tier' in recorded ? [] : SINCE_TIERS
   const names = new Set([...Object.keys(recorded), ...Object.keys(again)])
   const textOf = (event: AuditEvent, name: string) =>
     event[name] === undefined ? '' : canonicalize(event[name])
-  return [...names].filter((name) => textOf(recorded, name) !== textOf(again, name)).sort()
+  return [...names]
+    .filter((name) => !passed.includes(name) && textOf(recorded, name) !== textOf(again, name))
+    .sort()
 }
 
 /** What of a proposal comes out another way by that law; undefined: it is not the law that held. */

@@ -73,6 +73,19 @@ t.test('each rule by itself rejects what breaks it alone', async (t) => {
   t.match(human?.reason, /a human must decide/)
 })
 
+t.test('a task is given to the same agent 3, 5, 7 and 10 times, by its criticality (JF-R40)', async (t) => {
+  for (const [at, most] of [3, 5, 7, 10].entries()) {
+    const criticality = at + 1
+    const given = (rounds: number) => decide({ criticality, rounds, previous: null })
+    t.equal(given(most - 1), 'EXECUTE all_passed info -')
+    for (const rounds of [most, most + 1]) t.equal(given(rounds), 'STATUS handoff.rounds warning -')
+  }
+  t.match(
+    rejectedHandoff({ ...ACTION, rounds: 5 }, 'bot')?.reason,
+    /given this task 5 times, and 5 rounds is the most at C2: ask a human/,
+  )
+})
+
 t.test('depth is that of the one before and one more; three hops pass', async (t) => {
   t.equal(depthOf({ previous: null }), 1)
   for (const depth of [1, 2]) {

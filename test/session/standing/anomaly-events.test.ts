@@ -26,6 +26,10 @@ t.test('a turn is a command that has ended, or a request that was refused', asyn
       { response: 'R1', plan: 'outside' },
       { kind: 'command', isOutside: true },
     ],
+    [
+      { response: 'R1', undeclared: 'secret+change' },
+      { kind: 'command', isOutside: undefined, undeclared: 'secret+change' },
+    ],
     [{ response: 'R6', agent: null }, undefined],
     [{ type: 'level' }, undefined],
   ] as const)

@@ -49,6 +49,31 @@ t.test('a line comes back as it was written, and nothing else is one', async (t)
   for (const line of broken) t.equal(readHandoffLine(line), undefined, line)
 })
 
+t.test(
+  'rounds are those of one pair and one task: by its name, else by its text within an hour (JF-R40)',
+  async (t) => {
+    const { handoffs, clock, file } = stage()
+    handoffs.add(record(1), '')
+    handoffs.add(record(2, { taskId: 'T-1', task: 'in other words' }), '')
+    handoffs.add(record(3, { taskId: 'T-1' }), '')
+    handoffs.add(record(4, { taskId: 'T-2' }), '')
+    handoffs.add(record(5, { to: 'other', taskId: 'T-1' }), '')
+    handoffs.add(record(6, { sender: 'other', taskId: 'T-1' }), '')
+    const rounds = (of: typeof handoffs) => [
+      of.rounds('ci', 'helper', 'T-1', 'task'),
+      of.rounds('ci', 'helper', 'T-3', 'task'),
+      of.rounds('ci', 'helper', undefined, 'task'),
+      of.rounds('ci', 'helper', undefined, 'another'),
+    ]
+    t.strictSame(rounds(handoffs), [3, 1, 3, 0])
+    clock.pass(3_600_000)
+    t.strictSame(rounds(handoffs), [2, 0, 0, 0], 'what has a name stays')
+    t.strictSame(rounds(stage(file, clock).handoffs), [2, 0, 0, 0], 'and after a restart all the same')
+    clock.pass(DAY_MS)
+    t.strictSame(rounds(handoffs), [0, 0, 0, 0])
+  },
+)
+
 t.test('what was sent is there for its recipient, is taken once and can be taken again', async (t) => {
   const { handoffs, file } = stage()
   handoffs.add(record(1), 'one')
