@@ -4,7 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { changeConfig, configPath, install, sassEdge, startDaemon, until } from './daemon.node.ts'
+import { changeConfig, configPath, install, sassEdge, startDaemon, temporary, until } from './daemon.node.ts'
+import { enroll, freePort, invite } from './enrolling.node.ts'
 
 /** Five times the base point and a point of order eight, added; made with @noble/curves. */
 const MIXED = 'ExYE0Bhl--359mLSUxHGihl88obyaDckhzoUf-1q2jU'
@@ -39,4 +40,20 @@ t.test('a reload with it changes nothing', async (t) => {
   t.not(code, 0)
   t.match(stderr, /agents\[2\]\.public_key.*prime-order subgroup/)
   t.equal((await daemon.cli(['exec', '--', 'true'])).code, 0)
+})
+
+t.test('whoever has enrolled is served beside it', async (t) => {
+  const directory = await install(t)
+  const { listen } = JSON.parse(readFileSync(configPath(directory), 'utf8')) as { listen: object }
+  changeConfig(directory, { listen: { ...listen, port: await freePort() } })
+  const before = await startDaemon(t, directory)
+  const home = temporary(t)
+  const came = await enroll(home, await invite(before, 'guest'), '--name', 'edge7')
+  t.equal(came.code, 0, came.stderr)
+  await before.stop()
+  enlist(directory)
+  const daemon = await startDaemon(t, directory)
+  await until('a line about it', () => daemon.log().some((line) => line.includes('key_refused')))
+  const { code, stderr } = await sassEdge(['exec', 'edge7', '--', 'true'], { cwd: home })
+  t.equal(code, 0, stderr)
 })

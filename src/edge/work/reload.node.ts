@@ -26,7 +26,12 @@ import {
 import { egressSettings } from '../../egress/egress-settings.ts'
 import { SassError } from '../../errors.ts'
 import type { AuditSink, Clock, Log } from '../../ports.ts'
-import { type BesideTheList, createIdentities, scopeOf } from '../../session/callers/identities.ts'
+import {
+  type BesideTheList,
+  createIdentities,
+  type Identities,
+  scopeOf,
+} from '../../session/callers/identities.ts'
 import { endSession } from '../../session/common/end-session.ts'
 import type { PlanSettings } from '../../session/common/plan-room.ts'
 import type { ReloadResult, Rooms } from '../../session/common/rooms.ts'
@@ -92,6 +97,11 @@ function versionOf({ capabilities, security, policy, quota, agents }: Config, ru
   return encodeHex(hostSha256(encodeUtf8(canonicalize(named)))).slice(0, 16)
 }
 
+/** Those that the configuration lists, and those who have enrolled. */
+function identitiesOf({ agents, security }: Config, enrolments: BesideTheList | undefined): Identities {
+  return createIdentities(agents, enrolments, (role) => tierUnsaid(security.founding_rules, role))
+}
+
 /** @throws SassError for rules that cannot be used */
 export async function reloadableOf(
   config: Config,
@@ -104,9 +114,7 @@ export async function reloadableOf(
   const isExempt = inList(acl.penalties.exempt)
   return {
     policy,
-    identities: createIdentities(config.agents, enrolments, (role) =>
-      tierUnsaid(config.security.founding_rules, role),
-    ),
+    identities: identitiesOf(config, enrolments),
     settings: {
       version: programVersion(),
       os: `Linux ${release()} ${process.arch}`,
@@ -187,7 +195,8 @@ export async function dropUnsoundKeys(config: Config, rooms: Rooms): Promise<voi
       path,
       reason: problem,
     })
-  rooms.identities = createIdentities(config.agents.filter((_, index) => !unsound.has(index)))
+  const agents = config.agents.filter((_, index) => !unsound.has(index))
+  rooms.identities = identitiesOf({ ...config, agents }, rooms.enrolments)
   endStrangers(rooms)
 }
 
