@@ -14,7 +14,6 @@ import { KEEPALIVE_MAX_MS, KEEPALIVE_MS } from '../../src/limits.ts'
 import { startLab } from '../links/lab.node.ts'
 import { type Daemon, install, type Json, startDaemon, startNew, until } from './daemon.node.ts'
 
-t.setTimeout(120_000)
 const plain = await startNew(t)
 const metered = await startNew(t, { listen: { profile: 'metered' } })
 
