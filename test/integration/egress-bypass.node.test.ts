@@ -203,7 +203,7 @@ async function flood(t: Test, daemon: Branched, world: World): Promise<void> {
 }
 
 async function questions(t: Test, daemon: Branched): Promise<void> {
-  changeConfig(daemon.directory, { security: { unlisted_domains: 'ask' }, confirm: { timeout_seconds: 20 } })
+  changeConfig(daemon.directory, { security: { unlisted_domains: 'ask' }, confirm: { timeout_seconds: 120 } })
   t.equal((await daemon.cli(['reload'])).code, 0)
   const names = Array.from({ length: 50 }, (_, index) => `ask${index}.other.example`)
   const place = { names, count: 500, seconds: 12 }
