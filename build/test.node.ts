@@ -1,13 +1,15 @@
 /**
- * `npm test [-- FILE...]`: builds the bundle, checks types, style, the configuration and the rules that ship and what is
- * known against the packages that ship, runs the tests, and ends with the line `N passed, N failed`. Without files each check counts as one test of that sum; with files, only those run.
+ * `npm test [-- PATH...]`: builds the bundle, checks types, style, the configuration and the rules that ship and what is
+ * known against the packages that ship, runs the tests, and ends with the line `N passed, N failed`. Without paths each
+ * check counts as one test of that sum; with files or directories, only the tests there run.
  * The TAP of all tests is left in .tap/results.tap. Exits 0 where nothing failed, else 1.
  * What counts as one test: build/tap-summary.ts.
  * @module
  */
 
 import { spawn } from 'node:child_process'
-import { createWriteStream, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs'
+import { createWriteStream, existsSync, globSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { SOURCES } from './bundle.node.ts'
@@ -15,8 +17,8 @@ import { createTapSummary, type TapCounts } from './tap-summary.ts'
 import { askVulnerabilities } from './vulnerabilities.node.ts'
 
 const { root } = SOURCES
-/** The machines that this is developed on and for have two; more files at once only disturb each other's timing. */
-const PARALLEL_FILES = 2
+/** A file that runs whole daemons waits for more than half of its time: for disks, held answers, time that passes. */
+const PARALLEL_FILES = 2 * availableParallelism()
 const NOTHING: TapCounts = { passed: 0, failed: 0, skipped: 0, skips: [] }
 
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
@@ -24,6 +26,8 @@ const bin = (name: string) => join(root, 'node_modules/.bin', name)
 const environment = {
   ...process.env,
   PATH: `${join(root, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
+  // Every file is a process of its own, and what most of them compute is how to read the same modules.
+  NODE_COMPILE_CACHE: join(root, '.tap/compile-cache'),
 }
 
 /** Runs a program of node_modules/.bin or a path, its output on the terminal; true where it exits 0. */
@@ -118,11 +122,13 @@ async function runTests(files: readonly string[]): Promise<TapCounts> {
 const asked = process.argv.slice(2)
 const missing = asked.filter((path) => !existsSync(path))
 if (missing.length > 0) {
-  console.error(`There is no test file ${missing.join(', ')}: give paths from ${process.cwd()}.`)
+  console.error(`There is no test ${missing.join(', ')}: give paths from ${process.cwd()}.`)
   console.log(`0 passed, ${missing.length} failed`)
   process.exit(1)
 }
-const files = asked.length > 0 ? asked : globSync('test/**/*.test.ts', { cwd: root }).sort()
+const files = (asked.length > 0 ? asked : [join(root, 'test')]).flatMap((path) =>
+  statSync(path).isDirectory() ? globSync(join(path, '**/*.test.ts')).sort() : [path],
+)
 const checked = asked.length > 0 ? NOTHING : await checks()
 const tested = (await prepareRunner()) ? await runTests(files) : { ...NOTHING, failed: files.length }
 const skips = [...checked.skips, ...tested.skips]

@@ -40,8 +40,6 @@ step left
 find /usr/bin/sass-edge /usr/share/sass-edge /etc/sass-edge /var/lib/sass-edge 2>/dev/null || true
 `
 
-t.setTimeout(280_000)
-
 t.test('install.sh, a daemon, a caller, a command, and nothing left', async (t) => {
   const room = await makeRoom(t, ['ip'])
   if (room === undefined) return

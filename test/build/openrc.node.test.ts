@@ -59,8 +59,6 @@ service stop
 pgrep -f '^/usr/bin/sass-edge --config' || echo gone
 `
 
-t.setTimeout(200_000)
-
 t.test('rc-service starts, reloads, restarts and stops it', async (t) => {
   const room = await makeRoom(t, ['/sbin/openrc-run', 'pgrep', 'ip'])
   if (room === undefined) return

@@ -47,9 +47,6 @@ function files(directory: string): Record<string, string> {
   )
 }
 
-// Files of 120 MB are made, packed and taken apart.
-t.setTimeout(300_000)
-
 t.test('targets: what bin/sass-edge runs the bundle with is built in, and a slip is found', (t) => {
   const script = readFileSync(join(root, 'bin/sass-edge'), 'utf8')
   const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -94,7 +91,6 @@ t.test('a stripped binary keeps what is loaded, byte for byte', (t) => {
 })
 
 t.test('one release: archive, packages, installer, list of parts', async (t) => {
-  t.setTimeout(280_000)
   const out = t.testdir()
   const made = await release({ root, out, targets: [HERE], environment: {}, level: QUICK })
   const binary = join(out, HERE, 'sass-edge')

@@ -96,8 +96,6 @@ async function boot(t: Test, room: Room, group: string): Promise<Machine> {
   }
 }
 
-t.setTimeout(280_000)
-
 t.test('a system with systemd', async (t) => {
   const groups = controlGroups()
   if (groups === undefined) return void t.comment('skipped: this machine has no control groups of version 2')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadCommands } from '../../src/cli/commands.node.ts'
 import { commandWords } from '../../src/cli/words/completion-words.ts'
-import { runMain } from './run-main.node.ts'
+import { CODE_CACHE, runMain } from './run-main.node.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const HOSTS = { edge7: 'ci@edge7.example', boat: { target: 'boat.example' } }
@@ -41,7 +41,7 @@ function homeOf(t: Test): string {
 /** What `shell` says when it runs `script` with the completion of sass-edge in the file c. */
 function runShell(home: string, words: readonly [string, ...string[]]): string {
   const [shell, ...rest] = words
-  const env = { HOME: home, PATH: `${join(home, 'bin')}:${process.env['PATH']}`, TERM: 'dumb' }
+  const env = { HOME: home, PATH: `${join(home, 'bin')}:${process.env['PATH']}`, TERM: 'dumb', ...CODE_CACHE }
   return execFileSync(shell, rest, { cwd: home, env, encoding: 'utf8' })
 }
 

@@ -8,6 +8,8 @@ import { join } from 'node:path'
 export type Run = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
+/** Of the run of the tests: else each child would compile all sources again. Empty is none. */
+export const CODE_CACHE = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
 
 /**
  * The end of `sass-edge ...words` in `cwd`. HOME is `cwd` too, so nothing of this user is read or written; a
@@ -22,7 +24,13 @@ export function runMain(
   const { promise, resolve, reject } = Promise.withResolvers<Run>()
   const child = spawn(process.execPath, [main, ...words], {
     cwd,
-    env: { PATH: process.env['PATH'] ?? '', HOME: cwd, XDG_RUNTIME_DIR: '/tmp', ...environment },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: cwd,
+      XDG_RUNTIME_DIR: '/tmp',
+      ...CODE_CACHE,
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const out: Buffer[] = []

@@ -94,10 +94,10 @@ async function asking(daemon: Daemon): Promise<Asking> {
   }
 }
 
-/** Keeps the daemon busy until it is gone; what was heard of each id. */
-async function busy(daemon: Daemon, begun: () => void): Promise<Map<string, Answer>> {
+/** Keeps the daemon busy until it is gone; what was heard of each id, and meanwhile that it serves, and that one ended. */
+async function busy(daemon: Daemon, told: (what: 'serves' | 'ended') => void): Promise<Map<string, Answer>> {
   const { ask } = await asking(daemon)
-  begun()
+  told('serves')
   const heard = new Map<string, Answer>()
   const one = async () => {
     for (;;) {
@@ -105,6 +105,7 @@ async function busy(daemon: Daemon, begun: () => void): Promise<Map<string, Answ
       const answer = await ask(id)
       heard.set(id, answer)
       if (answer === 'cut') return
+      told('ended')
     }
   }
   await Promise.all(Array.from({ length: BUSY }, one))
@@ -157,10 +158,10 @@ async function killAgainAndAgain(t: Test, kills: number, fsync: string): Promise
   let [unknown, never] = [0, 0]
   for (let kill = 0; kill < kills; kill++) {
     const daemon = await startDaemon(t, directory)
-    const { promise: isServed, resolve: begun } = Promise.withResolvers<void>()
-    const load = busy(daemon, begun)
-    // At most moments of work, and now and then before there is any.
-    if (kill % 4 !== 0) await isServed
+    const moments = { serves: Promise.withResolvers<void>(), ended: Promise.withResolvers<void>() }
+    const load = busy(daemon, (what) => moments[what].resolve())
+    // Mostly in the middle of work, and now and then before the first of it has ended, or there is any.
+    if (kill % 4 !== 0) await moments[kill % 4 === 1 ? 'serves' : 'ended'].promise
     await sleep(30 + Math.random() * 250)
     daemon.signal('SIGKILL')
     const heard = await load

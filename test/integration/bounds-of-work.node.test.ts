@@ -105,7 +105,7 @@ t.test(
     t.same(await used(), { processes: 1, rings: 1 })
     await sleep(1_500)
     t.same(await used(), { processes: 1, rings: 1 }, 'nothing ends because its client is away')
-    await until('its end', async () => (await used()).processes === 0, 40_000)
+    await until('its end', async () => (await used()).processes === 0)
     t.same(await used(), { processes: 0, rings: 0 })
   },
 )

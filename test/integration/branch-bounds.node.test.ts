@@ -22,8 +22,6 @@ import {
   testOnSmallDisk,
 } from './small-disk.node.ts'
 
-t.setTimeout(400_000)
-
 type Fill = {
   readonly script: string
   readonly limits?: Json

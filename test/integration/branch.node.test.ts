@@ -67,9 +67,6 @@ async function digestOf(client: Client, id: string): Promise<string> {
   return (await client.branches.diff(id, 'stat', () => {})).digest
 }
 
-// Daemons that are killed and started again, one after the other.
-t.setTimeout(300_000)
-
 t.test(
   'what a command changes is in its branch, is shown, and reaches the host when it is merged (SS-46)',
   async (t) => {

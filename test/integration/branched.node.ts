@@ -34,7 +34,6 @@ import {
 /** Attacks need raw system calls, which no shell makes. */
 export const PYTHON: string | undefined = ['/usr/bin/python3', '/usr/local/bin/python3'].find(existsSync)
 const ORDINARY = 1_000
-const START_MS = 30_000
 
 export type Who = { readonly name: 'root' | 'user'; readonly uid: number }
 
@@ -215,7 +214,7 @@ export async function startBranched(
           resolve({ code, signal })
         })
       })
-      await until('a daemon that listens', () => said.endsWith('\n') || hasEnded, START_MS)
+      await until('a daemon that listens', () => said.endsWith('\n') || hasEnded)
       if (hasEnded) throw new Error(`The daemon ended: ${log}`)
       if (!said.includes('fingerprint')) throw new Error(`${said}${log}`)
       const started = JSON.parse(said) as { address: string; fingerprint: string; admin_socket: string }

@@ -20,9 +20,6 @@ import {
   until,
 } from './daemon.node.ts'
 
-// Each starts several daemons, on a machine that may have other things to do.
-t.setTimeout(400_000)
-
 const LIBRARY = process.env['LIBFAKETIME'] ?? globSync('/usr/lib/*/faketime/libfaketimeMT.so.1')[0]
 const DAY_S = 86_400
 

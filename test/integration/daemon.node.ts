@@ -11,7 +11,6 @@ import type { Test } from 'tap'
 
 export const ROOT: string = join(import.meta.dirname, '../..')
 export const PROGRAM: string = join(ROOT, 'bin/sass-edge')
-const START_MS = 15_000
 
 export type Json = { readonly [name: string]: unknown }
 export type Ended = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
@@ -26,11 +25,11 @@ export type RunOptions = {
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Waits until `condition` holds; throws with `what` where it never does. */
+/** Waits until `condition` holds; throws with `what` where it never does. The limit is for a machine with much else to do. */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  limitMs = 10_000,
+  limitMs = 60_000,
 ): Promise<void> {
   for (const end = performance.now() + limitMs; performance.now() < end; await sleep(10))
     if (await condition()) return
@@ -82,7 +81,7 @@ export function runProgram(file: string, args: readonly string[], options: RunOp
     cwd,
     env: environment(cwd, options.env),
     stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    timeout: options.timeoutMs ?? 30_000,
+    timeout: options.timeoutMs ?? 120_000,
     killSignal: 'SIGKILL',
   })
   // Who is not read to the end gets EPIPE: that is the reader's business.
@@ -176,7 +175,7 @@ export async function startDaemon(
       resolve({ code, signal })
     })
   })
-  await until('a daemon that listens', () => said.endsWith('\n') || hasEnded, START_MS)
+  await until('a daemon that listens', () => said.endsWith('\n') || hasEnded)
   if (hasEnded) throw new Error(`The daemon ended: ${log}`)
   const started: { address: string; fingerprint: string; admin_socket: string } = JSON.parse(said)
   const pid = child.pid ?? 0

@@ -21,8 +21,6 @@ import {
   until,
 } from './daemon.node.ts'
 
-t.setTimeout(240_000)
-
 /** What is refused is told, and each refusal is judged by itself. */
 const TOLD: Json = { defense: { deny_response: 'reason', levels: { automatic: false } } }
 const REFUSED = 'CAPABILITY_DENIED'

@@ -20,8 +20,6 @@ import {
   testOnSmallDisk,
 } from './small-disk.node.ts'
 
-t.setTimeout(400_000)
-
 /** Everything that is free is taken by somebody else. */
 function fillUp({ directory }: Branched): void {
   spawnSync('dd', ['if=/dev/zero', `of=${join(stateOf(directory), 'filler')}`, 'bs=64k'], { stdio: 'ignore' })
@@ -60,7 +58,7 @@ async function usedUp(t: Test, daemon: Branched): Promise<void> {
   t.ok(isHalted(), 'HALT')
   const dropped = await daemon.cli(['branch', 'drop', session, '--yes'])
   t.equal(dropped.code, 0, dropped.stderr)
-  await until('its end', () => / level scope=daemon name=Storage .*to=NORMAL/.test(daemon.log()), 20_000)
+  await until('its end', () => / level scope=daemon name=Storage .*to=NORMAL/.test(daemon.log()))
   await inSession(daemon, (one) => othersGoOn(t, daemon, one))
   t.ok(await isWhole(daemon), 'the record is whole')
 }

@@ -207,7 +207,7 @@ t.test('a disk that does not answer for 30 s halts the daemon, which goes on whe
     () => 'done',
     () => 'refused',
   )
-  await until('HALT', () => levelOf(daemon) === 'HALT', 40_000)
+  await until('HALT', () => levelOf(daemon) === 'HALT')
   t.ok(
     daemon.log().some((line) => /has not kept what was written for 3\d\.\d s: look at it/.test(line)),
     'in plain words',

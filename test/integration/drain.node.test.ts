@@ -19,9 +19,6 @@ import {
   until,
 } from './daemon.node.ts'
 
-// Each starts several daemons, on a machine that may have other things to do.
-t.setTimeout(400_000)
-
 /** Two at a time; the rest waits in line. */
 const PLACES = 2
 

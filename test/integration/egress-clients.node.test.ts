@@ -305,7 +305,6 @@ cat /usr/share/tiny/word
   t.notOk(existsSync('/usr/share/tiny/word'), 'in the branch, and not on the device')
 }
 
-t.setTimeout(400_000)
 for (const who of everyone(t)) {
   const lacking = missing()
   if (lacking !== undefined) {

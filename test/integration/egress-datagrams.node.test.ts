@@ -135,7 +135,7 @@ async function ends(t: Test, daemon: Branched, world: World, entry: object): Pro
   const held = daemon.descriptors()
   t.equal((await daemon.cli(['kill', said.id, 'KILL'])).code, 0)
   await client.close()
-  await until('the end of its session has closed its sockets', () => daemon.descriptors() < held - 4, 60_000)
+  await until('the end of its session has closed its sockets', () => daemon.descriptors() < held - 4)
   await until('and is recorded', () =>
     egressOf(daemon).some(({ reason, protocol }) => reason === 'ended' && protocol === 'udp'),
   )
@@ -219,10 +219,9 @@ async function senders(t: Test, daemon: Branched, world: World, { received }: He
   const passed = received.length - before
   t.comment(`of ${SENDERS} senders ${passed} had a flow`)
   t.ok(passed > 0 && passed <= FLOWS_OF_A_SESSION)
-  await until('their sockets are closed', () => daemon.descriptors() <= descriptors + 8, 60_000)
+  await until('their sockets are closed', () => daemon.descriptors() <= descriptors + 8)
 }
 
-t.setTimeout(400_000)
 for (const who of everyone(t)) {
   const lacking = PYTHON === undefined ? 'what tries this needs python3' : missing()
   if (lacking !== undefined) {

@@ -97,7 +97,6 @@ async function told(t: Test, who: Who): Promise<void> {
   })
 }
 
-t.setTimeout(300_000)
 for (const who of everyone(t)) {
   const lacking = missing()
   if (lacking !== undefined) {

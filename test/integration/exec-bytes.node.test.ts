@@ -113,7 +113,7 @@ t.test('a reader that goes away ends the remote command, also one that is deaf t
 })
 
 t.test('a reader that stops holds the command back, and ^C is heard all the same', async (t) => {
-  const child = spawn(PROGRAM, ['exec', '--', 'sh', '-c', 'echo $$ > held.pid; exec yes'], {
+  const child = spawn(PROGRAM, ['exec', '--', 'sh', '-c', 'echo $$ > held.pid; exec cat /dev/urandom'], {
     cwd: directory,
     env: environment(directory),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -121,9 +121,15 @@ t.test('a reader that stops holds the command back, and ^C is heard all the same
   await new Promise((resolve) => child.stdout.once('readable', resolve))
   const jobs = async (): Promise<{ stdout_bytes: number }[]> =>
     JSON.parse((await daemon.cli(['jobs', '--json'])).stdout.toString()).jobs
-  await sleep(300)
+  let held: { stdout_bytes: number } | undefined
+  const isHeld = async () => {
+    const before = held?.stdout_bytes
+    await sleep(700)
+    ;[held] = await jobs()
+    return held?.stdout_bytes === before
+  }
+  await until('it is held back', isHeld)
   const before = daemon.anonymousKib()
-  const [held] = await jobs()
   await sleep(700)
   t.same(await jobs(), [held], 'nothing more is written than the windows and pipes hold')
   t.ok((held?.stdout_bytes ?? 0) < 8 * MIB)

@@ -10,7 +10,6 @@ import { MAX_WINDOW_BYTES, PIPE_READ_BYTES, RING_BYTES } from '../../src/limits.
 import { startLab } from '../links/lab.node.ts'
 import { ON_REAL_FILES, sleep, startNew, until } from './daemon.node.ts'
 
-t.setTimeout(120_000)
 const daemon = await startNew(t, ON_REAL_FILES)
 
 const enter = (port = daemon.port) =>

@@ -47,7 +47,7 @@ t.test(
         .checkpoints
     const listed = async () => Buffer.from((await agent.execute('ls')).stdout).toString()
     await agent.execute('touch', ['before'])
-    const running = agent.execute('sh', ['-c', 'sleep 3; touch late'])
+    const running = agent.execute('sh', ['-c', 'sleep 12; touch late'])
     await until('its start', async () => (await agent.ping()).active_processes === 1)
     await t.rejects(agent.execute('xhigh'), { code: 'RESPONSE_VI_SWAP_ENGAGED' })
     t.match(await levels(daemon), [{ scope: 'session', level: 'CHECKPOINT' }])

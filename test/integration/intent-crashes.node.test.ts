@@ -19,7 +19,7 @@ t.test(
       kills++
     }
     const last = await started(t, world)
-    await until('all are accepted', () => world.names('accepted', HELPER).length === all, 30_000)
+    await until('all are accepted', () => world.names('accepted', HELPER).length === all)
     await until(
       'nothing is left',
       () => world.names('quarantine').length + world.names('inbox', HELPER).length === 0,

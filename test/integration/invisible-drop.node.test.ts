@@ -64,7 +64,7 @@ async function drops(t: Test, who: Who): Promise<void> {
   t.comment(`${operations} operations in ${SEQUENCES} sequences`)
   t.ok(operations > SEQUENCES * STEPS * 0.3)
   const branches = join(daemon.state, 'branches')
-  await until('nothing of it in the state directory', () => readdirSync(branches).length === 0, 60_000)
+  await until('nothing of it in the state directory', () => readdirSync(branches).length === 0)
 }
 
 for (const who of everyone(t)) {

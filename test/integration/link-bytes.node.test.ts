@@ -14,7 +14,6 @@ import { KEEPALIVE_MAX_MS, KEEPALIVE_MS } from '../../src/limits.ts'
 import { startLab } from '../links/lab.node.ts'
 import { type Daemon, install, type Json, startDaemon, startNew, until } from './daemon.node.ts'
 
-t.setTimeout(120_000)
 const plain = await startNew(t)
 const metered = await startNew(t, { listen: { profile: 'metered' } })
 
@@ -115,7 +114,7 @@ t.test('who comes back asks in the same flight: three round trips to the first b
     const asked = counter.connections.at(-1)?.filter(({ from }) => from === 'client') ?? []
     if (text.endsWith('two\n')) two.resolve(asked.length)
   }
-  const running = client.stream('sh', ['-c', 'echo one; sleep 0.1; echo two; exec sleep 60'], { output })
+  const running = client.stream('sh', ['-c', 'echo one; sleep 2; echo two; exec sleep 60'], { output })
   await one.promise
   lab.link.cut()
   t.equal(await two.promise, 2, 'the hello, and all the rest')

@@ -6,8 +6,6 @@ import { client, question, questions } from './agents.node.ts'
 import { framesIn, known } from './connections.node.ts'
 import { type Json, startNew, until } from './daemon.node.ts'
 
-t.setTimeout(240_000)
-
 const DENIED = 'CAPABILITY_CMD_DENIED'
 
 /** What comes of each command on a daemon with these keys of `security`. */

@@ -127,7 +127,7 @@ export function startBare(
     stderr: () => stderr,
     send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
     async answer(id) {
-      await until(`answer ${id}`, () => messages().some((message) => message['id'] === id), 30_000)
+      await until(`answer ${id}`, () => messages().some((message) => message['id'] === id))
       return messages().find((message) => message['id'] === id) ?? {}
     },
   }

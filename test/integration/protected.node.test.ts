@@ -9,8 +9,6 @@ import t from 'tap'
 import { connect } from '../../src/client/client.node.ts'
 import { configPath, install, startDaemon } from './daemon.node.ts'
 
-t.setTimeout(120_000)
-
 t.test(
   'writing to the record, the rules or the keys is denied; what is destroyed in the workspace waits for a human in its branch (JF-064)',
   async (t) => {

@@ -8,9 +8,6 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { changeConfig, type Daemon, install, PROGRAM, sassEdge, startDaemon, until } from './daemon.node.ts'
 
-// Each starts several daemons, on a machine that may have other things to do.
-t.setTimeout(400_000)
-
 const stateOf = (directory: string): string => join(directory, '.sass-edge/state')
 
 /** Mounts it there until the end of the test; false, with a line, where that may not be done. */

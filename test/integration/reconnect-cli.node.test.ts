@@ -19,13 +19,10 @@ import {
   type Result,
   startDaemon,
   startNew,
-  until as untilSoon,
+  until,
 } from './daemon.node.ts'
 
 const SEED = 27
-/** A return takes some tries. */
-const until = (what: string, condition: () => boolean | Promise<boolean>) =>
-  untilSoon(what, condition, 30_000)
 const daemon = await startNew(t, ON_REAL_FILES)
 const random = createRandom(SEED)
 

@@ -18,13 +18,10 @@ import {
   startDaemon,
   startNew,
   temporary,
-  until as untilSoon,
+  until,
 } from './daemon.node.ts'
 
 const MIB = 1_048_576
-/** A return takes some tries. */
-const until = (what: string, condition: () => boolean | Promise<boolean>) =>
-  untilSoon(what, condition, 30_000)
 const SEED = 26
 const daemon = await startNew(t, {
   ...ON_REAL_FILES,

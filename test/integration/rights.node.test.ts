@@ -30,8 +30,6 @@ const TOLD: Json = { defense: { deny_response: 'reason', levels: { automatic: fa
 const REFUSED = 'CAPABILITY_DENIED'
 const CONTAINED = 'ROGUE_AGENT_DETECTED'
 
-t.setTimeout(240_000)
-
 /** A command for each tool. */
 type CommandTool = Exclude<Tool, 'Task'>
 const ONE_OF_EACH: Readonly<Record<CommandTool, readonly string[]>> = {

@@ -100,7 +100,7 @@ t.test(
     const daemon = await withVault(t)
     const signed = plan(daemon, [['count', { file: '/dev/null' }]])
     await drop(daemon, signed, 'device')
-    await until('the end of the plan', () => planEvents(daemon).some(({ what }) => what === 'ended'), 20_000)
+    await until('the end of the plan', () => planEvents(daemon).some(({ what }) => what === 'ended'))
     t.match(planEvents(daemon).at(-1), {
       what: 'ended',
       end: 'done',
@@ -110,7 +110,7 @@ t.test(
     const source = daemon.audit().find(({ type, action }) => type === 'decision' && action === 'execute')
     t.match(source, { agent: 'agent', source: 'intent', tool_name: 'count', response: 'R1' })
     const results = () => [...contentsFor(daemon.directory, 'agent').values()]
-    await until('both results', () => results().length >= 2, 20_000)
+    await until('both results', () => results().length >= 2)
     const payloads = results()
       .map((bytes) => JSON.parse(Buffer.from(bytes).toString('utf8')) as { payload: Json; sender_id: string })
       .map(({ payload, sender_id }) => ({ ...payload, sender_id }))
@@ -131,7 +131,7 @@ t.test(
       { result: { state: 'done' } },
     )
     await drop(daemon, signed, 'device')
-    await until('the refusal', () => planEvents(daemon).some(({ code }) => code === 'used'), 20_000)
+    await until('the refusal', () => planEvents(daemon).some(({ code }) => code === 'used'))
     const other = plan(daemon, [['make', { path: 'x' }]])
     await drop(daemon, other, 'device')
     await until(

@@ -20,7 +20,6 @@ import { type Branched, homeFor, inSession, startBranched, type Who } from './br
 import { eventsIn, type Json, until } from './daemon.node.ts'
 
 export const MIB = 1_048_576
-const TEST_MS = 120_000
 type Kind = 'ext4' | 'tmpfs'
 
 /** A file system of 80 MiB at the directory until the end of the test; false where none can be made. */
@@ -77,7 +76,7 @@ export function testOnSmallDisk(
   { who, kind, limits, audit }: { who: Who; kind: Kind; limits?: Json | undefined; audit?: Json | undefined },
   work: (t: Test, daemon: Branched) => Promise<void>,
 ): Promise<unknown> {
-  return t.test(`${name}, ${kind}, a daemon of ${who.name}`, { timeout: TEST_MS }, async (t) => {
+  return t.test(`${name}, ${kind}, a daemon of ${who.name}`, async (t) => {
     const daemon = await onSmallDisk(t, who, kind, limits, audit)
     if (daemon !== undefined) await work(t, daemon)
   })

@@ -19,8 +19,6 @@ import {
 } from './branched.node.ts'
 import { sleep, until } from './daemon.node.ts'
 
-t.setTimeout(300_000)
-
 const PROCESSES = 64
 const OPEN_FILES = 50
 const FILE_BYTES = 1_048_576

@@ -28,9 +28,6 @@ import {
   temporary,
 } from './daemon.node.ts'
 
-// Each starts several daemons, on a machine that may have other things to do.
-t.setTimeout(400_000)
-
 const KILLS = 15
 const REFUSAL =
   /^sass-edge: The state in \S+ has format 9, which sass-edge 9\.9\.9 made, and this is sass-edge \d\S+, which knows formats up to \d+: nothing was changed; install 9\.9\.9 or a later version again, or name another state_directory\.\n$/

@@ -8,10 +8,10 @@ import { cutSessions, measureSession, positions } from './cut-session.node.ts'
 import { newTally, runRounds, startHistory, type Tally } from './history.node.ts'
 
 const EVERY = 37
-/** The second loses its daemon. */
+/** The second loses its daemon; which of them misses output is the machine's draw as well. */
 const ROUNDS = 3
+const MOST_ROUNDS = 12
 const SHOWN = 5
-t.setTimeout(240_000)
 
 function nothingIsWrong(t: Test, { violations, ...tally }: Tally): void {
   for (const { seed, what, history } of violations.slice(0, SHOWN))
@@ -37,7 +37,8 @@ t.test('a session that is cut anywhere loses nothing, does nothing twice and lea
 
 t.test('random jobs on random links, and a daemon that is killed: the histories add up', async (t) => {
   const tally = newTally()
-  await runRounds(t, 0, ROUNDS, tally, false)
+  for (let first = 0; first < MOST_ROUNDS && (tally.kills === 0 || tally.gaps === 0); first += ROUNDS)
+    await runRounds(t, first, ROUNDS, tally, false)
   nothingIsWrong(t, tally)
   t.ok(tally.kills > 0 && tally.gaps > 0, `${tally.kills} kills, ${tally.gaps} gaps`)
 })

@@ -28,7 +28,7 @@ export type Run = {
 }
 
 /** A job is stuck where it takes longer, on a link that has been perfect for a while. */
-const STUCK_MS = 40_000
+const STUCK_MS = 160_000
 const SILENCE_MS = 700
 const HISTORY_LINES = 400
 

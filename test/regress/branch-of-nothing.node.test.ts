@@ -8,7 +8,6 @@ import { type Client, connect } from '../../src/client/client.node.ts'
 import { type Daemon, install, startDaemon } from '../integration/daemon.node.ts'
 import { startLab } from '../links/lab.node.ts'
 
-t.setTimeout(120_000)
 const host = '127.0.0.1'
 
 type Place = { readonly client: Client; anew(how: 'SIGTERM' | 'SIGKILL'): Promise<void> }

@@ -11,7 +11,6 @@ import { startLab } from '../links/lab.node.ts'
 const host = '127.0.0.1'
 /** More than the client keeps until it is told what was taken. */
 const STDIN_BYTES = 300_000
-t.setTimeout(60_000)
 
 t.test('a result that was kept is told to whoever sent stdin', async (t) => {
   const directory = await install(t, ON_REAL_FILES)

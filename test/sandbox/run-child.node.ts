@@ -91,7 +91,7 @@ export function sleep(ms: number): Promise<void> {
 }
 
 /** Waits until `condition` holds, for at most `limitMs`. */
-export async function until(condition: () => boolean, limitMs = 5_000): Promise<boolean> {
+export async function until(condition: () => boolean, limitMs = 60_000): Promise<boolean> {
   for (let waited = 0; waited < limitMs; waited += 10) {
     if (condition()) return true
     await sleep(10)

@@ -15,9 +15,6 @@ import * as m from '../../../src/wire/messages.ts'
 import type { MethodName } from '../../../src/wire/methods.ts'
 import { type Run, runMain } from '../run-main.node.ts'
 
-// Some forty starts of the program.
-t.setTimeout(180_000)
-
 const ONE = `aaaa${'1'.repeat(28)}`
 const TWO = `bbbb${'2'.repeat(28)}`
 const idOf = (id: string) => new Uint8Array(Buffer.from(id, 'hex'))

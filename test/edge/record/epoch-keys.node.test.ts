@@ -12,7 +12,7 @@ const soon = (directory: string, epoch: number) =>
   new Promise<EpochKey | undefined>((resolve) => openEpochKeys(directory).createSoon(epoch, resolve))
 
 async function until(condition: () => boolean): Promise<void> {
-  for (let round = 0; round < 500 && !condition(); round++)
+  for (let round = 0; round < 6_000 && !condition(); round++)
     await new Promise((resolve) => setTimeout(resolve, 10))
 }
 

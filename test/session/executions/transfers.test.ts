@@ -47,7 +47,7 @@ async function heard(
   stream: number,
   is: (last: Heard | undefined) => boolean,
 ): Promise<Heard[]> {
-  for (let turn = 0; turn < 2_000 && !is(client.on(stream).at(-1)); turn++)
+  for (let turn = 0; turn < 60_000 && !is(client.on(stream).at(-1)); turn++)
     await new Promise((resolve) => setTimeout(resolve, 1))
   return client.on(stream)
 }
@@ -57,7 +57,7 @@ const told = ({ value }: Heard = { kind: '' }) => value?.['offset'] !== undefine
 const settle = () => new Promise((resolve) => setTimeout(resolve, 30))
 
 async function until(what: string, is: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 2_000; turn++) {
+  for (let turn = 0; turn < 60_000; turn++) {
     if (is()) return
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
