@@ -116,7 +116,10 @@ t.test('the words of a command follow from its usage, and every command has its 
   const of = (name: string) => commands.find((command) => command.name === name)
   t.match(of('exec'), { subwords: [], target: true, remotePath: false, files: false })
   t.match(of('cp'), { subwords: [], target: false, remotePath: true, files: true })
-  t.match(of('audit'), { subwords: ['verify', 'anchor', 'replay', 'export', 'tail'], files: true })
+  t.match(of('audit'), {
+    subwords: ['verify', 'anchor', 'replay', 'export', 'incident', 'tail'],
+    files: true,
+  })
   t.match(of('run'), { subwords: [], target: false, files: false })
   t.match(of('doctor'), { target: true })
 })

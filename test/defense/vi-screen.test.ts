@@ -3,7 +3,7 @@
  * @module
  */
 import t from 'tap'
-import { SCREEN_MAX_CELLS, SCREEN_MIN_CELLS, viScreen } from '../../src/defense/vi-screen.ts'
+import { SCREEN_MAX_CELLS, SCREEN_MIN_CELLS, viScreen } from '../../src/defense/deception/vi-screen.ts'
 import { recorded, shown } from './terminal.ts'
 
 const text = Buffer.from(viScreen()).toString('latin1')

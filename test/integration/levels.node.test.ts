@@ -6,7 +6,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { viScreen } from '../../src/defense/vi-screen.ts'
+import { viScreen } from '../../src/defense/deception/vi-screen.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { executeRequest } from '../../src/wire/messages.ts'
 import { client, levels, question, running } from './agents.node.ts'

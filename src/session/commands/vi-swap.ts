@@ -7,7 +7,7 @@
  */
 
 import { encodeHex } from '../../base/encoding/hex.ts'
-import { viRedraw, viScreen } from '../../defense/vi-screen.ts'
+import { viRedraw, viScreen } from '../../defense/deception/vi-screen.ts'
 import { EXECUTION_ID_BYTES, INITIAL_WINDOW_BYTES } from '../../limits.ts'
 import { STDOUT } from '../../ports.ts'
 import { SYSTEM } from '../../wire/frame.ts'

@@ -6,7 +6,7 @@
  */
 
 import { NO_CAPABILITY } from '../../defense/capability.ts'
-import { viScreen } from '../../defense/vi-screen.ts'
+import { viScreen } from '../../defense/deception/vi-screen.ts'
 import { LISTED_ENTRIES, LISTED_EXECUTIONS } from '../../limits.ts'
 import * as m from '../../wire/messages.ts'
 import * as s from '../../wire/status-messages.ts'

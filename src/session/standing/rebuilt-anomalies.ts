@@ -31,10 +31,11 @@ function watchOf({ watch }: AuditEvent): (MonitorSettings & { readonly baselines
   return { sigma, consecutive, driftPermille, baselines }
 }
 
-/** What every record has besides what is said of an anomaly. */
+/** What a record has besides what is said of an anomaly. */
+const OF_RECORDS: ReadonlySet<string> = new Set(['seq', 'stream', 'category', 'severity', 'security', 'risk'])
+
 function bare(event: AuditEvent): string {
-  const { seq: _seq, stream: _stream, category: _category, severity: _severity, ...said } = event
-  return canonicalize(said)
+  return canonicalize(Object.fromEntries(Object.entries(event).filter(([name]) => !OF_RECORDS.has(name))))
 }
 
 export function createRebuiltAnomalies(): RebuiltAnomalies {

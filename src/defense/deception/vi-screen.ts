@@ -7,7 +7,7 @@
  * Rules: docs/protocol.md, section 8; draft 8.3.1 and C.5.
  * @module
  */
-import { encodeUtf8 } from '../base/encoding/utf8.ts'
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 
 /** A terminal that says nothing of its size, or that it has none, as the editor takes it. */
 const DEFAULT_ROWS = 24
