@@ -130,7 +130,10 @@ function followLinks(path: string): Links {
 }
 
 function makeLinks({ plan, root }: Ground, placed: readonly Placed[]): void {
-  const top = readdirSync('/').map((name) => `/${name}`)
+  // Not those that lead to what is not listed: `/vmlinuz`.
+  const top = readdirSync('/')
+    .map((name) => `/${name}`)
+    .filter((path) => placed.some((place) => isWithin(place.path, followLinks(path).end)))
   const wanted = [...top, ...plan.read, ...plan.scratch, ...plan.homes, ...placed.map(({ path }) => path)]
   for (const { path, target } of wanted.flatMap((one) => followLinks(one).links)) {
     // Within a place it is there already.
