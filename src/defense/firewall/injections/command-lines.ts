@@ -27,6 +27,13 @@ const BEGINNINGS: ReadonlySet<number> = new Set(Array.from('[$srmdwc:', (sign) =
 const isOfName = (byte: number): boolean =>
   (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x5f
 
+/** Where the line ends that `from` is in, or `end`: it is never looked further than that. */
+function endOfLine(bytes: Uint8Array, from: number, end: number): number {
+  let at = from
+  while (at < end && bytes[at] !== LF) at++
+  return at
+}
+
 function couldBe(bytes: Uint8Array, from: number, end: number): boolean {
   let at = from
   while (at < end && (bytes[at] === SPACE || bytes[at] === TAB)) at++
@@ -47,17 +54,10 @@ export function commandLineIn(
   isLineStart: boolean,
   isCut: boolean,
 ): CommandLine | undefined {
-  let from = start
-  if (!isLineStart) {
-    const lf = bytes.indexOf(LF, start)
-    if (lf < 0 || lf >= end) return undefined
-    from = lf + 1
-  }
+  let from = isLineStart ? start : endOfLine(bytes, start, end) + 1
   while (from < end) {
-    const lf = bytes.indexOf(LF, from)
-    const isLast = lf < 0 || lf >= end
-    if (isLast && isCut) return undefined
-    const to = isLast ? end : lf
+    const to = endOfLine(bytes, from, end)
+    if (to === end && isCut) return undefined
     if (to - from <= COMMAND_LINE_BYTES && couldBe(bytes, from, to)) {
       const line = String.fromCharCode(...bytes.subarray(from, to))
       if (PROMPTED.test(line) || DESTROYING.test(line)) return { offset: from, length: to - from }
