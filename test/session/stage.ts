@@ -757,7 +757,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     explanations: createExplanations(() => rooms.policy, clock.wallMs),
     intent: undefined,
     handoffs: createHandoffs({ file: options.sent ?? stageLineFile(), clock, damaged: () => {} }),
-    proposals: createProposals(loadLaw()),
+    proposals: createProposals(loadLaw),
     readText: { hide: (text) => ({ text, hidden: 0 }), assess: () => 0 },
     deceptions: createDeceptionBudget({
       concurrent: 2,

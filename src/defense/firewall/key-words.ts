@@ -21,6 +21,8 @@ export type KeyWords = {
   readonly found: readonly (readonly number[])[]
   /** How many of the last bytes may be the beginning of a key word. */
   depth(state: number): number
+  /** Below this state no more than two of the last bytes are the beginning of a key word. */
+  readonly shallow: number
   /** Bytes that the table takes. */
   readonly sizeBytes: number
 }
@@ -34,6 +36,75 @@ const TO_LOWER = 0x20
 
 function fold(byte: number): number {
   return byte >= UPPER_A && byte <= UPPER_Z ? byte + TO_LOWER : byte
+}
+
+/** Of three bytes: small enough for the cache. Two bytes of one class are told apart by the table. */
+const CLASS_BITS = 6
+const CLASS_MASK = 2 ** CLASS_BITS - 1
+const THREE_MASK = 2 ** (3 * CLASS_BITS) - 1
+
+const CLASSES = Uint8Array.from({ length: BYTES }, (_, byte) => fold(byte) & CLASS_MASK)
+
+/** By three classes of bytes: not 0 where a key word may begin with them, or end with the third; 256 KiB. */
+export type Beginnings = Uint8Array
+
+/** @param words those of the table */
+export function beginningsOf(words: readonly string[]): Beginnings {
+  const begins = new Uint8Array(THREE_MASK + 1)
+  for (const word of words) {
+    const [first = 0, second = 0, third] = bytesOf(word).map((byte) => byte & CLASS_MASK)
+    const two = (first << CLASS_BITS) | second
+    if (third !== undefined) begins[(two << CLASS_BITS) | third] = 1
+    // Shorter ones end with the third byte, whatever stands before them.
+    else if (word.length === 2)
+      for (let before = 0; before <= CLASS_MASK; before++) begins[(before << (2 * CLASS_BITS)) | two] = 1
+    else
+      for (let before = 0; before <= THREE_MASK >> CLASS_BITS; before++)
+        begins[(before << CLASS_BITS) | first] = 1
+  }
+  return begins
+}
+
+/** Where a scan is: the state that it goes on in. */
+export type KeyWordScan = { state: number }
+
+/**
+ * Where the last byte of the next key word is, or `end`; `scan` is then in the state before that byte. What nearly every
+ * byte goes through: where no key word can have begun, three bytes are looked up beside each other, of which none waits
+ * for the one before as the states do.
+ */
+export function scanKeyWords(
+  { columns, next, firstAccepting, shallow }: KeyWords,
+  begins: Beginnings,
+  bytes: Uint8Array,
+  from: number,
+  end: number,
+  scan: KeyWordScan,
+): number {
+  // Of this function, so that the loop need not ask for them.
+  const [classes, bits, mask] = [CLASSES, CLASS_BITS, THREE_MASK]
+  let state = scan.state
+  let at = from
+  while (at < end) {
+    if (state < shallow && at >= from + 2) {
+      let three =
+        ((classes[bytes[at - 2] as number] as number) << bits) | (classes[bytes[at - 1] as number] as number)
+      for (; at < end; at++) {
+        three = ((three << bits) | (classes[bytes[at] as number] as number)) & mask
+        if (begins[three] !== 0) break
+      }
+      // Nothing that began earlier goes on: the last two bytes say all.
+      state = next[columns[bytes[at - 2] as number] as number] as number
+      state = next[state + (columns[bytes[at - 1] as number] as number)] as number
+      if (at === end) break
+    }
+    const step = next[state + (columns[bytes[at] as number] as number)] as number
+    if (step >= firstAccepting) break
+    state = step
+    at++
+  }
+  scan.state = state
+  return at
 }
 
 type Node = {
@@ -101,6 +172,7 @@ export function buildKeyWords(words: readonly string[]): KeyWords {
     if (fail !== undefined) next.copyWithin(id, fail.id, fail.id + width)
     for (const [byte, child] of children) next[id + (columns[byte] ?? 0)] = child.id
   }
+  const isShallow = ({ depth, words }: Node): boolean => depth <= 2 && words.length === 0
   const depths = Uint8Array.from(ordered, ({ depth }) => depth)
   return {
     columns,
@@ -109,6 +181,8 @@ export function buildKeyWords(words: readonly string[]): KeyWords {
     width,
     found: accepting.map(({ words }) => words),
     depth: (state) => depths[state / width] ?? 0,
+    // The nodes nearest to the root have the smallest numbers.
+    shallow: ordered.filter(isShallow).length * width,
     sizeBytes: next.byteLength + columns.byteLength + depths.byteLength,
   }
 }

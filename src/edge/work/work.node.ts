@@ -197,6 +197,6 @@ export function createWork(
       record(audit, log, { type: 'recovered', what: 'handoffs', lines })
     },
   })
-  const proposals = createProposals(loadLaw())
+  const proposals = createProposals(loadLaw)
   return { sessions, executions, handoffs, proposals, readText: createReadText(firewall), firewall }
 }

@@ -31,14 +31,22 @@ export function spend({ spent }: ProposalRun, id: string): void {
   if (spent.size > SPENT_WARRANTS && oldest !== undefined) spent.delete(oldest)
 }
 
-export function createProposals(law: Law): Proposals {
+/** @param loadLaw called when the first proposal is made, which on most devices is never; throws where there is none */
+export function createProposals(loadLaw: () => Law): Proposals {
   const runs = new WeakMap<object, ProposalRun>()
+  let loaded: Law | undefined
+  const law = (): Law => {
+    loaded ??= loadLaw()
+    return loaded
+  }
   return {
-    law,
+    get law() {
+      return law()
+    },
     of(session) {
       const known = runs.get(session)
       if (known !== undefined) return known
-      const run: ProposalRun = { state: firstState(law), spent: new Set(), open: undefined, hasHole: false }
+      const run: ProposalRun = { state: firstState(law()), spent: new Set(), open: undefined, hasHole: false }
       runs.set(session, run)
       return run
     },

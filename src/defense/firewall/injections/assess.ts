@@ -88,6 +88,9 @@ export const NOTHING: Assessment = Object.freeze({
   techniques: Object.freeze([]),
 })
 
+/** Nothing was looked for: it is no text. */
+export const UNREADABLE: Assessment = Object.freeze({ ...NOTHING })
+
 /**
  * Reads and compiles the data base and the weights, once.
  * @returns the tables, some 500 KiB, or every problem as a sentence
@@ -226,7 +229,7 @@ export function assessWindow(
 ): Assessment {
   const from = Math.max(0, start)
   const to = Math.min(end, bytes.length, from + INJECTION_WINDOW_BYTES)
-  if (!isReadable(bytes, from, to)) return NOTHING
+  if (!isReadable(bytes, from, to)) return UNREADABLE
   const { matched, patterns } = tables
   const findings: Findings = { techniques: 0, invisible: 0, concealed: 0, model: 0 }
   matched.hits = 0

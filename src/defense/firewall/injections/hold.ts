@@ -9,7 +9,7 @@
  */
 
 import { encodeUtf8 } from '../../../base/encoding/utf8.ts'
-import type { Assessment } from './assess.ts'
+import { type Assessment, UNREADABLE } from './assess.ts'
 import { type CommandLine, commandLineIn } from './command-lines.ts'
 import {
   INJECTION_EXCERPT_BYTES,
@@ -118,7 +118,7 @@ export function createInjectionHold(
   function judge(bytes: Uint8Array, start: number, end: number): boolean {
     const found = assess(bytes, start, end)
     most = Math.max(most, found.permille)
-    if (commandLine === undefined) {
+    if (commandLine === undefined && found !== UNREADABLE) {
       const line = commandLineIn(
         bytes,
         start,

@@ -4,7 +4,7 @@
  * Rules: docs/firewall.md, "Secrets"; jerry.md L4-C03.
  * @module
  */
-import { buildKeyWords, type KeyWords } from '../key-words.ts'
+import { type Beginnings, beginningsOf, buildKeyWords, type KeyWords } from '../key-words.ts'
 import { KEY_WORD_LEAST_BYTES, KEY_WORD_MOST_BYTES, KEY_WORDS, SECRET_KINDS } from '../limits.ts'
 import { type KnownValue, type LiteralKey, literalKeys } from './known.ts'
 import { type Part, parseShape, type Shape } from './shape.ts'
@@ -54,6 +54,7 @@ export type Lead = {
 
 export type SecretTables = {
   readonly words: KeyWords
+  readonly begins: Beginnings
   /** By the number of an accepting state of `words`: what its key words lead to. */
   readonly leads: readonly (readonly Lead[])[]
   readonly kinds: number
@@ -205,8 +206,9 @@ export function readSecretTables(
   if (into.leads.size > KEY_WORDS) into.problems.push(`there are more than ${KEY_WORDS} key words.`)
   if (into.problems.length > 0) return { problems: into.problems }
   for (const key of literalKeys(known)) leadOf(into, key.word).literals.push(key)
-  const words = buildKeyWords([...into.leads.keys()])
+  const keyWords = [...into.leads.keys()]
+  const words = buildKeyWords(keyWords)
   const leads = [...into.leads.values()]
   const found = words.found.map((numbers) => numbers.flatMap((number) => leads[number] ?? []))
-  return { words, leads: found, kinds: into.kinds }
+  return { words, begins: beginningsOf(keyWords), leads: found, kinds: into.kinds }
 }

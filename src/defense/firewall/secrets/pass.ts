@@ -13,7 +13,7 @@
  * @module
  */
 import { encodeUtf8 } from '../../../base/encoding/utf8.ts'
-import { KEY_WORD_START } from '../key-words.ts'
+import { KEY_WORD_START, type KeyWordScan, scanKeyWords } from '../key-words.ts'
 import {
   CURL_LINE_BYTES,
   DOCUMENT_BYTES,
@@ -101,14 +101,15 @@ function runStart(bytes: Uint8Array, end: number, of: Uint8Array, most: number):
 }
 
 /** @param work lent to one push at a time: what was kept and what comes, together; longer pushes are cut */
-export function createSecretPass({ words, leads }: SecretTables, work: Uint8Array): SecretPass {
+export function createSecretPass({ words, begins, leads }: SecretTables, work: Uint8Array): SecretPass {
   const { columns, next, firstAccepting, width } = words
   const place: Place = { start: 0, end: 0 }
   /** What came and may be looked at again; `base` is the offset of its first byte, and `passed` of what has gone on. */
   let kept: Uint8Array = new Uint8Array(0)
   let [base, passed] = [0, 0]
-  /** The scan goes on there, in this state. */
-  let [scanned, state] = [0, KEY_WORD_START]
+  /** The scan goes on there, and in this state. */
+  let scanned = 0
+  const now: KeyWordScan = { state: KEY_WORD_START }
   let spans: Span[] = []
   /** What was told already: its end is yet to come. */
   let told: Span | undefined
@@ -328,7 +329,7 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
   /** At a key word that ends at `at`: whether it depends on what is yet to come. */
   function mustWait(bytes: Uint8Array, at: number, end: number, isLast: boolean): boolean {
     const isAll = isLast || end - at >= SECRET_REACH_BYTES
-    const found = leads[(state - firstAccepting) / width] ?? []
+    const found = leads[(now.state - firstAccepting) / width] ?? []
     for (let index = 0; index < found.length; index++) {
       const lead = found[index]
       const tried = lead === undefined ? NO : tryLead(bytes, at, end, isAll, lead)
@@ -345,19 +346,6 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
     return read === MORE
   }
 
-  /** Where the last byte of the next key word is, or `end`; what nearly every byte goes through. */
-  function scanToKeyWord(bytes: Uint8Array, from: number, end: number): number {
-    let now = state
-    let at = from
-    for (; at < end; at++) {
-      const step = next[now + (columns[bytes[at] as number] as number)] as number
-      if (step >= firstAccepting) break
-      now = step
-    }
-    state = now
-    return at
-  }
-
   /** Scans as far as can be decided; where what may go on ends. */
   function scan(bytes: Uint8Array, isLast: boolean): number {
     const end = bytes.length
@@ -365,23 +353,23 @@ export function createSecretPass({ words, leads }: SecretTables, work: Uint8Arra
     tokenFrom = NEVER
     openFrom = NEVER
     for (; at < end; at++) {
-      if (block === undefined && !isData) at = scanToKeyWord(bytes, at, end)
+      if (block === undefined && !isData) at = scanKeyWords(words, begins, bytes, at, end, now)
       if (at === end) break
       const byte = bytes[at] ?? 0
       if (block !== undefined && (BLOCK[byte] === 0 || base + at - block.start > KEY_BLOCK_BYTES))
         endBlock(base + at)
-      const before = state
-      state = next[state + (columns[byte] ?? 0)] ?? 0
+      const before = now.state
+      now.state = next[before + (columns[byte] ?? 0)] ?? 0
       const waits =
         (isData && byte === LF && mustWaitForLine(bytes, at + 1, end, isLast)) ||
-        (state >= firstAccepting && mustWait(bytes, at + 1, end, isLast))
+        (now.state >= firstAccepting && mustWait(bytes, at + 1, end, isLast))
       if (!waits) continue
-      state = before
+      now.state = before
       break
     }
     scanned = base + at
     // The word at the end may belong to a key word that is yet to come, or to be ended.
-    return base + (isLast ? end : runStart(bytes, at - words.depth(state), RUN, WORD_KEPT_BYTES))
+    return base + (isLast ? end : runStart(bytes, at - words.depth(now.state), RUN, WORD_KEPT_BYTES))
   }
 
   /** Lets the bytes up to the offset `to` go on, without what is hidden. */
