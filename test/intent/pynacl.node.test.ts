@@ -42,8 +42,12 @@ print("verified")
 `
 
 function python(script: string, input: unknown): string | undefined {
-  const run = spawnSync('python3', ['-c', script], { input: JSON.stringify(input), encoding: 'utf8' })
-  if (run.error !== undefined || /No module named 'nacl'/.test(run.stderr)) return undefined
+  // Debian's has the package of Debian, whatever else is on the PATH.
+  const program = ['/usr/bin/python3', 'python3'].find(
+    (one) => spawnSync(one, ['-c', 'import nacl']).status === 0,
+  )
+  if (program === undefined) return undefined
+  const run = spawnSync(program, ['-c', script], { input: JSON.stringify(input), encoding: 'utf8' })
   if (run.status !== 0) throw new Error(run.stderr)
   return run.stdout
 }
