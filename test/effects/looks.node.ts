@@ -81,7 +81,7 @@ function walkSettings(directory: string, found: Map<string, string>): void {
 /** What only the world itself knows, in one program of it. */
 const INSIDE = `hostname; cat /proc/sys/kernel/domainname
 cut -d' ' -f2,3,4 /proc/1/mounts
-ip -o addr | sed 's/valid_lft.*//'; ip route; ip -6 route | grep -v ^fe80 | sed 's/ expires.*//'
+ip -o addr | sed 's/valid_lft.*//; s/ tentative//'; ip route; ip -6 route | grep -v ^fe80 | sed 's/ expires.*//'
 cat /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem
 ls -l /dev/mqueue /dev/shm
 grep -rs . /proc/sys/net --exclude-dir=neigh --exclude-dir=conf --exclude=nf_conntrack_count
