@@ -18,7 +18,7 @@ import { askVulnerabilities } from './vulnerabilities.node.ts'
 
 const { root } = SOURCES
 /** A file that runs whole daemons waits for more than half of its time: for disks, held answers, time that passes. */
-const PARALLEL_FILES = 2 * availableParallelism()
+const PARALLEL_FILES = Math.ceil(1.5 * availableParallelism())
 const NOTHING: TapCounts = { passed: 0, failed: 0, skipped: 0, skips: [] }
 
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
