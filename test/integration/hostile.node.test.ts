@@ -235,7 +235,7 @@ t.test('who dawdles over handshake or proof is cut off after the grace of 10 s',
   await isServed(t, slow)
   for (const { how, ms } of await dawdlers) {
     t.equal(how, 'reset')
-    t.ok(ms > GRACE_MS - 1_000, `after ${Math.round(ms)} ms`)
+    t.ok(ms > GRACE_MS - 1_000 && ms < GRACE_MS + 20_000, `after ${Math.round(ms)} ms`)
   }
   const late = slow.log().filter((line) => line.includes('rule=login_grace'))
   t.equal(late.length, 4, 'one line each')
