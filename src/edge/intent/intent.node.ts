@@ -144,7 +144,13 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
       working ??= work()
     },
   })
-  const outbox = openOutbox({ directory, away: () => outbox_directory, isReceiver, clock, log, note })
+  const outbox = openOutbox({
+    ...{ directory, away: () => outbox_directory, isReceiver, clock, log, note },
+    // Whoever waits for a result has it as soon as it is there, not at the next look.
+    kept() {
+      if (handler !== undefined) lookNext(soon)
+    },
+  })
 
   /** To the device itself, or a plan for an agent, which is kept for it under its session. */
   function isOurs({ receiver, template }: Accepted): boolean {
@@ -182,15 +188,25 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
     working = undefined
   }
 
-  function look(): void {
-    let isMore = false
+  /** What the device has sent comes into an inbox first, and is taken in from there with what others sent. */
+  function settle(): boolean {
     try {
-      isMore = spool.poll()
       outbox.deliver()
+      return spool.poll()
     } catch (cause) {
       log.write('error', 'intent_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
+      return false
     }
-    if (!isClosed) cancel = isMore ? soon(look) : clock.after(poll_ms, look)
+  }
+
+  function look(): void {
+    const isMore = settle()
+    lookNext(isMore ? soon : (call) => clock.after(poll_ms, call))
+  }
+
+  function lookNext(plan: (call: () => void) => () => void): void {
+    cancel()
+    if (!isClosed) cancel = plan(look)
   }
 
   function readings(): SpoolReadings {
@@ -230,6 +246,7 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
       isClosed = true
       cancel()
       await working
+      settle()
       index.close()
     },
   }

@@ -26,6 +26,8 @@ export type OutboxGround = {
   readonly clock: Clock
   readonly log: Log
   readonly note: (event: AuditEvent) => void
+  /** Something more waits to be delivered. */
+  readonly kept: () => void
 }
 
 export type Outbox = {
@@ -50,7 +52,7 @@ type Due = {
 
 /** Opens the outbox with what waits in it. */
 export function openOutbox(ground: OutboxGround): Outbox {
-  const { directory, away, isReceiver, clock, log, note } = ground
+  const { directory, away, isReceiver, clock, log, note, kept } = ground
   const root = join(directory, 'outbox')
   makePrivateDirectory(root)
   const counts = { delivered: 0, retries: 0 }
@@ -131,6 +133,7 @@ export function openOutbox(ground: OutboxGround): Outbox {
         )
       }
       waiting.set(`${receiver}/${name}`, { receiver, name, attempts: 0, atMs: 0 })
+      kept()
     },
     deliver() {
       const now = clock.monotonicMs()

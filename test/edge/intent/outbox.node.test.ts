@@ -11,6 +11,7 @@ const BYTES = Buffer.from('{}')
 function stand(t: Test, away: () => string | null = () => null) {
   let now = 0
   const events: AuditEvent[] = []
+  const kept: number[] = []
   const directory = mkdtempSync(join(tmpdir(), 'outbox-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
   const open = () =>
@@ -21,9 +22,11 @@ function stand(t: Test, away: () => string | null = () => null) {
       clock: { monotonicMs: () => now, wallMs: () => now, after: () => () => {} },
       log: { write() {} },
       note: (event) => events.push(event),
+      kept: () => kept.push(now),
     })
   return {
     directory,
+    kept,
     events,
     open,
     pass: (ms: number) => {
@@ -35,8 +38,9 @@ function stand(t: Test, away: () => string | null = () => null) {
 t.test(
   'what the device sends to a receiver here is moved into its inbox, after a restart too (SA-35)',
   async (t) => {
-    const { directory, events, open } = stand(t)
+    const { directory, events, kept, open } = stand(t)
     open().send('helper', 'e1', BYTES)
+    t.strictSame(kept, [0], 'whoever delivers is told once')
     const outbox = open()
     t.equal(outbox.size, 1)
     outbox.deliver()
