@@ -13,6 +13,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -80,6 +81,8 @@ export type Branched = {
   pid(): number
   log(): string
   descriptors(): number
+  /** How many of each kind it has open: `socket:[]`, `pipe:[]`, a path. */
+  descriptorKinds(): Readonly<Record<string, number>>
   put(name: string, text: string | Buffer, mode?: number): void
   open(branch?: 'new' | 'latest'): Promise<Client>
   /** Runs a script of Python in a session of its own, with what it printed; throws where it failed. */
@@ -110,6 +113,14 @@ export async function run(client: Client, command: string, args: readonly string
 export type Surroundings = { readonly etc: string }
 
 const SURROUND = 'mount --bind "$1" /etc && shift && exec "$@"'
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return 'closed meanwhile'
+  }
+}
 
 /** The words that start the daemon, and whether they are for root, who becomes that user then. */
 function startWords({ uid }: Who, around: Surroundings | undefined): readonly string[] {
@@ -165,6 +176,14 @@ export async function startBranched(
     pid: () => child.pid ?? 0,
     log: () => log,
     descriptors: () => readdirSync(`/proc/${child.pid}/fd`).length,
+    descriptorKinds() {
+      const kinds: Record<string, number> = {}
+      for (const number of readdirSync(`/proc/${child.pid}/fd`)) {
+        const kind = linkOf(`/proc/${child.pid}/fd/${number}`).replaceAll(/\d+/g, '')
+        kinds[kind] = (kinds[kind] ?? 0) + 1
+      }
+      return kinds
+    },
     put(name, text, mode = 0o755) {
       writeFileSync(join(workspace, name), text, { mode })
       chownSync(join(workspace, name), who.uid, who.uid)

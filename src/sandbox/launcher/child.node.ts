@@ -204,11 +204,16 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     if (!isKilled) silence?.refresh()
     events.output(source, bytes)
   }
-  /** Where the next read goes to: no more of it than may be read. What a program has ahead is fitted to that. */
+  /** What a program has ahead is fitted to its reader. False: its pipe is too full for that. */
+  const fitPipe = (source: OutputSource): boolean =>
+    events.pace === undefined || (outputs[source]?.pipe?.fit(events.pace.aheadBytes()) ?? true)
+  /**
+   * Where the next read goes to: no more of it than may be read. A pipe that is to become smaller is read whole once: a
+   * program that is faster than its reader would keep it full, and be as far ahead for ever.
+   */
   const nextBuffer = (source: OutputSource, headBytes = 0): Uint8Array => {
     const { readBuffer } = nursery
-    if (events.pace === undefined) return readBuffer
-    outputs[source]?.pipe?.fit(events.pace.aheadBytes())
+    if (events.pace === undefined || !fitPipe(source)) return readBuffer
     // Where none is due now this is for the first one after the pause: small, since nothing is known of it yet.
     const bytes = headBytes + (events.pace.readBytes(source) || CHUNK_MIN_BYTES)
     return bytes >= readBuffer.length ? readBuffer : readBuffer.subarray(0, bytes)
@@ -216,6 +221,8 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
   /** From now on the event loop reads this output. */
   const openOutput = (source: OutputSource, output: Output): void => {
     const callback = (count: number, bytes: Uint8Array): boolean => {
+      // Before the program can have filled it again.
+      fitPipe(source)
       deliver(source, bytes.subarray(0, count))
       return true
     }

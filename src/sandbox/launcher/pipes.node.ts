@@ -66,8 +66,8 @@ export function openPipes(count: number, syscalls: Syscalls): readonly Pipe[] | 
 
 /** What a pipe of a program may hold, changed as its reader is slow or fast. */
 export interface PipeSize {
-  /** Costs nothing where it is that already. */
-  fit(bytes: number): void
+  /** Costs nothing where it is that already. False: more is in it than that, and it is to be tried again once it is read. */
+  fit(bytes: number): boolean
 }
 
 /** A new pipe holds PIPE_READ_BYTES. Either end may be given. */
@@ -75,10 +75,11 @@ export function pipeSize(descriptor: number, { libc, checked }: Syscalls): PipeS
   let held = PIPE_READ_BYTES
   return {
     fit(bytes) {
-      if (bytes === held) return
-      // EBUSY: more is in it than that, so it is tried again after the next read. Any other refusal stands: a pipe that
-      // the kernel does not let grow works as well.
-      if (checked(libc.fcntl(descriptor, F_SETPIPE_SZ, BigInt(bytes))) !== -ERRNO.EBUSY) held = bytes
+      if (bytes === held) return true
+      // Any other refusal stands: a pipe that the kernel does not let grow works as well.
+      if (checked(libc.fcntl(descriptor, F_SETPIPE_SZ, BigInt(bytes))) === -ERRNO.EBUSY) return false
+      held = bytes
+      return true
     },
   }
 }
