@@ -18,14 +18,10 @@ import { ERRNO } from '../kernel/syscalls.node.ts'
 import { HIDDEN_PLACES_MAX, WALKED_NAMES_MAX } from '../limits.ts'
 import { Refused } from './kernel.node.ts'
 import type { NamespacePlan } from './namespace-plan.ts'
-import { kernelPath, seenFile } from './seen-file.node.ts'
+import { kernelPath, seenFile, seenOnce } from './seen-file.node.ts'
 
 const ETC = '/etc'
 const SYSTEM_PLACES = [...SECRET_PLACES, ...HIDDEN_PLACES]
-
-function exists(path: string): boolean {
-  return seenFile(path) !== undefined
-}
 
 function namesIn(directory: string): string[] {
   try {
@@ -50,7 +46,7 @@ const isKey = (path: string): boolean => KEYS.some((fits) => fits.test(baseName(
  * The paths that fit; `*` stands for any characters of a name, and for no leading dot. A path without one counts where its
  * directory is there: what is made later must not be there either.
  */
-function expand(pattern: string): string[] {
+function expand(pattern: string, seen: typeof seenFile): string[] {
   let found = ['']
   for (const part of pattern.split('/').slice(1)) {
     if (!part.includes('*')) {
@@ -64,7 +60,7 @@ function expand(pattern: string): string[] {
         .map((name) => `${path}/${name}`),
     )
   }
-  return found.filter(pattern.includes('*') ? exists : (path) => exists(dirname(path)))
+  return found.filter((path) => seen(pattern.includes('*') ? path : dirname(path)) !== undefined)
 }
 
 /** A directory as it was read. */
@@ -137,27 +133,33 @@ export function createHiddenPlaces(most = WALKED_NAMES_MAX): HiddenPlaces {
     return walk()
   }
 
-  function secrets(read: readonly string[], homes: readonly string[]): string[] {
-    const places = SYSTEM_PLACES.filter((place) => !isWithin(ETC, place)).flatMap(expand)
+  function secrets(
+    read: readonly string[],
+    homes: readonly string[],
+    fitting: (pattern: string) => string[],
+  ): string[] {
+    const places = SYSTEM_PLACES.filter((place) => !isWithin(ETC, place)).flatMap(fitting)
     // A home is looked into where something of it can be read.
     const all = new Set([...homes, '/root', ...namesIn('/home').map((name) => `/home/${name}`)])
     for (const home of all) {
       if (!read.some((path) => isWithin(path, home) || isWithin(home, path))) continue
-      places.push(...SECRET_HOME_PLACES.flatMap((place) => expand(`${home}/${place}`)))
+      places.push(...SECRET_HOME_PLACES.flatMap((place) => fitting(`${home}/${place}`)))
     }
     if (!read.some((path) => isWithin(path, ETC))) return places
-    const known = SYSTEM_PLACES.filter((place) => isWithin(ETC, place)).flatMap(expand)
+    const known = SYSTEM_PLACES.filter((place) => isWithin(ETC, place)).flatMap(fitting)
     return [...places, ...known, ...etcKeys()]
   }
 
   return {
     find({ hidden, hidesSecrets, roots, read: listed }, read, homes) {
       const ofBranches = hidden.includes(WORKSPACE_SECRETS_WORD) ? roots : []
+      const seen = seenOnce()
+      const fitting = (pattern: string): string[] => expand(pattern, seen)
       const wanted = [
-        ...hidden.filter((path) => path !== WORKSPACE_SECRETS_WORD).flatMap(expand),
+        ...hidden.filter((path) => path !== WORKSPACE_SECRETS_WORD).flatMap(fitting),
         // What is listed by its very name is meant to be read.
         ...ofBranches.flatMap(({ path }) => secretsOf(path)).filter((path) => !listed.includes(path)),
-        ...(hidesSecrets ? secrets(read, homes) : []),
+        ...(hidesSecrets ? secrets(read, homes, fitting) : []),
       ]
       const found: string[] = []
       for (const path of [...new Set(wanted)].sort((a, b) => a.length - b.length)) {

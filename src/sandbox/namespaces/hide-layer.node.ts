@@ -12,7 +12,7 @@ import { bytesOfEscaped, escapedText } from '../../base/text/escaped-path.ts'
 import { isWithin } from '../../base/text/lexical-path.ts'
 import { AT_FDCWD } from '../kernel/at.node.ts'
 import type { Kernel } from './kernel.node.ts'
-import { kernelPath, seenFile } from './seen-file.node.ts'
+import { kernelPath, seenFile, seenOnce } from './seen-file.node.ts'
 
 /** A character device with the number 0: S_IFCHR. */
 const WHITEOUT_MODE = 0o020000
@@ -83,9 +83,10 @@ export function makeHideLayer(
       else if (!ways.includes(path)) whiteOutAround(path, ways)
     }
   }
+  const seen = seenOnce()
   for (const { path, ways } of absent) {
     // Whatever lay there has gone with its directory since it was looked for.
-    if (seenFile(dirname(path)) === undefined) continue
+    if (seen(dirname(path)) === undefined) continue
     if (ways.length === 0) {
       whiteOut(path)
       continue

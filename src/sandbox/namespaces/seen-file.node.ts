@@ -19,3 +19,12 @@ export function seenFile(path: string): Stats | undefined {
     return undefined
   }
 }
+
+/** `seenFile` for one piece of work that asks for the same paths often: each is looked at once. */
+export function seenOnce(): typeof seenFile {
+  const seen = new Map<string, Stats | undefined>()
+  return (path) => {
+    if (!seen.has(path)) seen.set(path, seenFile(path))
+    return seen.get(path)
+  }
+}

@@ -40,7 +40,7 @@ import {
 import { exposedIn, type Location, locationsOf, type Mount, parseMounts } from './mount-table.ts'
 import type { NamespacePlan, RootMount, ViewGaps } from './namespace-plan.ts'
 import { NAME_FILES, showNameFile } from './resolver.node.ts'
-import { kernelPath, seenFile } from './seen-file.node.ts'
+import { kernelPath, seenFile, seenOnce } from './seen-file.node.ts'
 import { systemGroups, systemUsers, USER_LISTS } from './system-users.ts'
 import { layOut, type Placed, withoutHidden } from './view-layout.ts'
 import { makeMemory, makeTarget } from './view-memory.node.ts'
@@ -106,13 +106,13 @@ type Links = {
 }
 
 /** The links on the way to a path and after it, which are there in the view as on the device. */
-function followLinks(path: string): Links {
+function followLinks(path: string, seen = seenFile): Links {
   const links: Links['links'][number][] = []
   let rest = path.split('/').slice(1)
   let at = ''
   for (let steps = 0; rest.length > 0 && steps < 64; steps++) {
     const here = `${at}/${rest.shift()}`
-    if (seenFile(here)?.isSymbolicLink() !== true) {
+    if (seen(here)?.isSymbolicLink() !== true) {
       at = here
       continue
     }
@@ -130,14 +130,19 @@ function followLinks(path: string): Links {
 }
 
 function makeLinks({ plan, root }: Ground, placed: readonly Placed[]): void {
+  const seen = seenOnce()
+  const isPlaced = (path: string): boolean => placed.some((place) => isWithin(place.path, path))
   // Not those that lead to what is not listed: `/vmlinuz`.
-  const top = readdirSync('/')
-    .map((name) => `/${name}`)
-    .filter((path) => placed.some((place) => isWithin(place.path, followLinks(path).end)))
-  const wanted = [...top, ...plan.read, ...plan.scratch, ...plan.homes, ...placed.map(({ path }) => path)]
-  for (const { path, target } of wanted.flatMap((one) => followLinks(one).links)) {
+  const top = readdirSync('/', { withFileTypes: true })
+    .filter((entry) => entry.isSymbolicLink())
+    .map(({ name }) => followLinks(`/${name}`, seen))
+    .filter(({ end }) => isPlaced(end))
+  const wanted = [...plan.read, ...plan.scratch, ...plan.homes, ...placed.map(({ path }) => path)]
+  for (const { path, target } of [...top, ...wanted.map((one) => followLinks(one, seen))].flatMap(
+    ({ links }) => links,
+  )) {
     // Within a place it is there already.
-    if (placed.some((place) => isWithin(place.path, path)) || existsSync(`${root}${path}`)) continue
+    if (isPlaced(path) || existsSync(`${root}${path}`)) continue
     makeTarget(`${root}${dirname(path)}`, true)
     if (lstatSync(`${root}${path}`, { throwIfNoEntry: false }) === undefined)
       symlinkSync(target, `${root}${path}`)
