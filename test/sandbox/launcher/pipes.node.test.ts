@@ -8,7 +8,7 @@ import { closeSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import t from 'tap'
 import { loadSyscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
 import { openPipe, openPipes, pipeInput } from '../../../src/sandbox/launcher/pipes.node.ts'
-import { sleep, until } from '../run-child.node.ts'
+import { until } from '../run-child.node.ts'
 
 const syscalls = loadSyscalls()
 const F_GETFD = 1
@@ -39,6 +39,7 @@ t.test('where one pipe cannot be had there is none, and the errno', (t) => {
 })
 
 t.test('what is written arrives in order, then end of file', async (t) => {
+  const before = count()
   const pipe = openPipe(syscalls)
   if (typeof pipe === 'number') throw new Error(`errno ${-pipe}`)
   const input = pipeInput(pipe.writeEnd, () => {}, syscalls)
@@ -47,7 +48,8 @@ t.test('what is written arrives in order, then end of file', async (t) => {
   input.write(Buffer.from('two'))
   input.end()
   input.end()
-  await sleep(50)
+  // A read that came first would wait for what this very thread is to write.
+  t.ok(await until(() => count() === before + 1))
   const bytes = Buffer.alloc(64)
   t.equal(bytes.toString('utf8', 0, readSync(pipe.readEnd, bytes)), 'one two')
   t.equal(readSync(pipe.readEnd, bytes), 0)
