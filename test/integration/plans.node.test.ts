@@ -6,6 +6,7 @@
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { executionOf } from '../../src/session/intent/plan-call.ts'
 import { client } from './agents.node.ts'
 import { changeConfig, type Daemon, type Json, ON_REAL_FILES, sassEdge, startDaemon } from './daemon.node.ts'
 import { told } from './handoffs.node.ts'
@@ -279,6 +280,12 @@ t.test(
         },
         name,
       )
+    const { planId } = (await run(['ask', 'other'])).state
+    await t.rejects(
+      agent.attach(executionOf(planId, 'c0'), { output: () => void t.fail('no byte of it') }).exit,
+      { code: 'OUTPUT_BLOCKED' },
+      'nor by its id',
+    )
     t.match((await run(['read', 'long'])).state, { state: 'done', calls: [{ why: /^It was cut: of 20011/ }] })
     t.match(await told(agent.plans.run(bytesOf(plan(daemon, [['ask', { file: 'good', to: 'x' }]])))), /to/)
     const events = daemon.audit().filter(({ type }) => type === 'tool_executed')
@@ -287,7 +294,7 @@ t.test(
       [
         ['ask', 'exited'],
         ['read', 'exited'],
-        ...Array.from({ length: 3 }, () => ['ask', 'refused']),
+        ...Array.from({ length: 4 }, () => ['ask', 'refused']),
         ['read', 'exited'],
       ],
     )

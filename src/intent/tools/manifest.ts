@@ -47,7 +47,7 @@ export type ToolManifest = {
   readonly args: readonly string[]
   readonly argv: ArgvTemplate
   /** What is wrong with all that it has printed; undefined: it is what the manifest says, if that says anything. */
-  readonly checkResult: (stdout: Uint8Array) => string | undefined
+  readonly checkResult: ((stdout: Uint8Array) => string | undefined) | undefined
   readonly permissions: readonly Permission[]
   /** Whoever runs it must have this tier's tools. */
   readonly tier: Tier
@@ -144,7 +144,7 @@ export function readManifest(value: Json): ManifestResult {
       check: compiled.check,
       args,
       argv: template.template,
-      checkResult: (stdout) => (ofResult === undefined ? undefined : wrongResult(stdout, ofResult.check)),
+      checkResult: ofResult && ((stdout) => wrongResult(stdout, ofResult.check)),
       permissions: textsOf(value, 'permissions').filter(isPermission),
       tier: textOf(value, 'tier') as Tier,
       timeoutSeconds: orElse(limits['timeout_seconds'], TOOL_TIMEOUT_SECONDS),

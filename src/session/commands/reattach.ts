@@ -47,6 +47,11 @@ function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execut
     const text = `The command was started, and how it ended is not known. ${execution.why ?? ''}`
     return connection.fail(streamId, 'EXECUTION_OUTCOME_UNKNOWN', text)
   }
+  if (execution.isOfPlan === true) {
+    const text =
+      'It is a call of a plan whose output is held to a schema: what may go on is in the results of the plan.'
+    return connection.fail(streamId, 'OUTPUT_BLOCKED', text)
+  }
   const isUnary = call.method.name === 'Execute'
   const start = startOf(request, execution)
   const missing = missingFrom(execution, start)

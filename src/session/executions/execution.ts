@@ -71,6 +71,8 @@ export type Execution = {
   readonly isolation: string | undefined
   /** Unary: the head of the output is kept and what follows is counted, whoever watches. */
   readonly keepsHead: boolean
+  /** Its plan looks at its output first, and hands it on or not: nobody attaches to it. */
+  readonly isOfPlan?: boolean
   state: ExecutionState
   child: Child | undefined
   /** Undefined once they were needed elsewhere. */
@@ -115,6 +117,7 @@ export type StartRequest = {
   readonly instance: string
   readonly sessionId: string
   readonly keepsHead: boolean
+  readonly isOfPlan?: boolean
   /** Most bytes that the execution may deliver of each stream; Infinity: no cap. */
   readonly acceptBytes: number
   readonly timeoutMs: number | undefined
@@ -151,6 +154,7 @@ export function newExecution(
     ...record,
     idBytes: request.idBytes,
     keepsHead: request.keepsHead,
+    isOfPlan: request.isOfPlan === true,
     state: 'starting',
     child: undefined,
     rings,

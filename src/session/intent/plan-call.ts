@@ -85,7 +85,7 @@ function handedOn(result: CallResult, { name, checkResult }: ReadyCall['tool']):
   if (!endedWell(result)) return result
   const isCut = stdout.length < stdoutBytes
   const cut = `of ${stdoutBytes} bytes that it printed the first ${stdout.length} are kept`
-  const wrong = checkResult(isCut ? NOTHING : stdout)
+  const wrong = checkResult?.(isCut ? NOTHING : stdout)
   if (wrong !== undefined) {
     const sentence = `What ${name} printed is not what its manifest says, so nothing of it goes on: ${isCut ? cut : wrong}.`
     return { ...result, kind: 'refused', number: 0, why: sentence, stdout: NOTHING, stderr: NOTHING }
@@ -225,6 +225,7 @@ export function doCall({
           ...{ id, owner: caller.name, scope: scope(), instance: session.instance, sessionId: session.id },
           idBytes: decodeHex(id) ?? NOTHING,
           keepsHead: true,
+          isOfPlan: tool.checkResult !== undefined,
           acceptBytes: Math.min(headBytes, action.outputBytes ?? Number.POSITIVE_INFINITY),
           timeoutMs: timeout === undefined ? undefined : timeout * 1_000,
           ...{ plan: spawnPlan, warrant, action },
