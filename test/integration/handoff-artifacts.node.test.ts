@@ -19,7 +19,7 @@ import t from 'tap'
 import type { Client } from '../../src/client/client.node.ts'
 import { outcome, SCREEN, SHORT } from './agentic.node.ts'
 import { client } from './agents.node.ts'
-import { type Daemon, startDaemon } from './daemon.node.ts'
+import { type Daemon, startDaemon, until } from './daemon.node.ts'
 import { handed, MESSAGE, rejected, send, told, whole } from './handoffs.node.ts'
 import { startHost } from './mcp-host.node.ts'
 
@@ -225,7 +225,7 @@ t.test(
 )
 
 t.test(
-  'a daemon that is killed while files are copied has sent nothing, and leaves none of them (JF-R10)',
+  'whoever leaves while files are copied has sent nothing, and a daemon that is killed then leaves none of them (JF-R10)',
   async (t) => {
     const daemon = await whole(t)
     const text = Buffer.from('all is well in this line of the log\n'.repeat(220_000))
@@ -234,6 +234,17 @@ t.test(
     writeFileSync(join(daemon.workspace, 'small'), 'small')
     const agent = await client(daemon)
     const before = await send(agent, { artifacts: ['small'], task: 'Before' })
+    const left = await client(daemon)
+    const given = told(send(left, { artifacts: ['one', 'two'], task: 'Given up' }))
+    while (kept(daemon).length < 2) await setImmediate()
+    await left.close()
+    t.match(await given, /^(?!done)/)
+    await until('what was given up is removed', () => kept(daemon).length === 1)
+    t.match(
+      daemon.audit().findLast(({ type }) => type === 'not_done'),
+      { action: 'handoff' },
+    )
+
     const answer = told(send(agent, { artifacts: ['one', 'two'] }))
     while (kept(daemon).length < 2) await setImmediate()
     daemon.signal('SIGKILL')

@@ -5,7 +5,7 @@
  * @module
  */
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { errnoOf, errnoText } from '../../base/files.node.ts'
@@ -160,31 +160,18 @@ function placesIn(directory: string, artifacts: readonly HandoffArtifact[]): Rea
   )
 }
 
-/** Makes sure that nothing of this machine is written over. */
-function emptyDirectory(directory: string): void {
-  try {
-    mkdirSync(directory, { recursive: true })
-    if (readdirSync(directory).length === 0) return
-  } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
-    throw new SassError(
-      'USAGE',
-      `${directory} cannot be used, since ${errnoText(errno)}: name another one.`,
-      { errno },
-      cause,
-    )
-  }
-  throw new SassError(
-    'USAGE',
-    `${directory} is not empty: name a new directory for what came with the handoff.`,
-  )
-}
-
 /** What came with it, each as it was when it was sent. */
 async function bring(client: Client, taken: TakenHandoff, directory: string): Promise<void> {
+  const places = placesIn(directory, taken.artifacts)
+  try {
+    // A new one: so nothing of this machine is written over.
+    mkdirSync(directory)
+  } catch (cause) {
+    const why = `since ${errnoText(errnoOf(cause))}`
+    throw new SassError('USAGE', `${directory} cannot be made, ${why}: name a new directory.`, {}, cause)
+  }
   const told = new Map(taken.artifacts.map(({ path, sha256 }) => [path, sha256]))
-  for (const [place, path] of placesIn(directory, taken.artifacts)) {
+  for (const [place, path] of places) {
     mkdirSync(dirname(place), { recursive: true })
     const { sha256 } = await client.download(path, place, { handoff: taken.id })
     if (sha256 === told.get(path)) continue
@@ -198,8 +185,6 @@ async function bring(client: Client, taken: TakenHandoff, directory: string): Pr
 
 async function take(context: CommandContext, given: string): Promise<number> {
   const into = optionValue(context.arguments.options, 'into')
-  const directory = into === undefined ? undefined : resolve(context.cwd, into)
-  if (directory !== undefined) emptyDirectory(directory)
   const client = await connect(context)
   const prefix = plainId(given)
   const id = isWholeId(prefix, HANDOFF)
@@ -210,7 +195,7 @@ async function take(context: CommandContext, given: string): Promise<number> {
         HANDOFF,
       )
   const taken = await client.handoffs.take(id)
-  if (directory !== undefined) await bring(client, taken, directory)
+  if (into !== undefined) await bring(client, taken, resolve(context.cwd, into))
   await client.close()
   const content: unknown = JSON.parse(taken.content)
   context.output.result({ ...toObject(taken), content_source: taken.source, content }, takenLines(taken))
@@ -228,7 +213,7 @@ export const command: Command = {
   options: [
     { name: 'to', value: 'AGENT', description: 'send: for whom it is; else to_agent of the message' },
     { name: 'file', value: 'FILE', description: 'send: the message, JSON of at most 8 KiB; - for stdin' },
-    { name: 'into', value: 'DIRECTORY', description: 'take: writes what came with it there; new or empty' },
+    { name: 'into', value: 'DIRECTORY', description: 'take: writes what came with it into a new directory' },
     { name: 'all', description: 'list: those of every agent, to an operator' },
     { name: 'target', value: 'TARGET', description: 'the device; else that of the nearest .sass-edge' },
     ...DEVICE_OPTIONS,

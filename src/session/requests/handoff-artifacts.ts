@@ -211,7 +211,7 @@ export async function bringArtifacts(ground: BringGround): Promise<readonly Arti
     }
     const permitted = await permit(peer, call, chosen, await rooms.viewOf(session))
     if (permitted === undefined) {
-      named('Its sender may not fetch it, or not without being asked.')
+      named('Its sender may not fetch it, not without being asked, or not just now.')
       continue
     }
     const copied = await copy(ground, permitted, copyName(id, index))

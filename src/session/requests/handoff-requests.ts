@@ -23,7 +23,7 @@ import {
 } from '../../defense/handoffs/message.ts'
 import { stricter } from '../../defense/level.ts'
 import { Warrant } from '../../defense/warrant.ts'
-import { asSassError } from '../../errors.ts'
+import { asSassError, SassError } from '../../errors.ts'
 import { DELIVERED_BYTES, EXECUTION_ID_BYTES, HANDOFF_KEPT_MS, LISTED_ENTRIES } from '../../limits.ts'
 import type { SessionView } from '../../ports.ts'
 import { readRemotePath } from '../../sandbox/files/remote-path.ts'
@@ -228,50 +228,10 @@ function whenKept(peer: Peer, call: Call, done: (problem?: Error) => void): void
 }
 
 function begin(peer: Peer, call: Call, draft: Draft, action: HandoffAction, warrant: Warrant): void {
-  const { rooms, caller, level } = peer
   Warrant.redeem(warrant, action, sessionOf(peer))
-  const id = encodeHex(rooms.random.bytes(EXECUTION_ID_BYTES))
-  const go = (artifacts: readonly Artifact[]) => keep(peer, call, draft, { action, warrant, id, artifacts })
-  const paths = draft.handoff.artifacts
-  if (paths.length === 0) return go([])
-  const waiter: StreamUser = { ...GOES_ON, waits: true }
-  peer.join(call.streamId, waiter)
-  const isGone = () => peer.user(call.streamId) !== waiter
-  const coming = { sender: caller?.name ?? '', to: action.to, files: 0, bytes: 0 }
-  const done = rooms.handoffs.prepare(coming)
-  const giveUp = (reason: string) => {
-    rooms.handoffs.copies.remove(
-      paths.map((_path, index) => copyName(id, index)),
-      false,
-    )
-    recordNotDone(peer, action, warrant, reason)
-  }
-  const next = (step: () => void) => {
-    if (isGone()) return giveUp('its stream ended before all of it was kept')
-    peer.streamDone(call.streamId)
-    step()
-  }
-  bringArtifacts({ peer, call, action, paths, id, coming, isGone })
-    .then(
-      (artifacts) =>
-        next(() => {
-          if (stricter(peer.level, level) === level) return go(artifacts)
-          giveUp('the level rose before all of it was kept')
-          peer.connection.fail(
-            call.streamId,
-            'RESPONSE_THROTTLED',
-            'What may be done has changed while the files of the handoff were copied; send it again.',
-          )
-        }),
-      (cause: unknown) =>
-        next(() => {
-          giveUp('what it brings could not be kept')
-          if (asSassError(cause)?.code === 'STATE_UNWRITABLE') return unwritten(peer, call, cause)
-          failTransfer(peer, call.streamId, cause)
-        }),
-    )
-    .catch((cause: unknown) => peer.fail(call, cause))
-    .finally(done)
+  const sending = { action, warrant, id: encodeHex(peer.rooms.random.bytes(EXECUTION_ID_BYTES)) }
+  if (action.artifacts.length === 0) return keep(peer, call, draft, { ...sending, artifacts: [] })
+  bring(peer, call, draft, sending).catch((cause: unknown) => peer.fail(call, cause))
 }
 
 type Sending = {
@@ -279,6 +239,45 @@ type Sending = {
   readonly warrant: Warrant
   readonly id: string
   readonly artifacts: readonly Artifact[]
+}
+
+/** First what it brings, then the handoff: whatever ends the daemon in between has sent nothing. */
+async function bring(
+  peer: Peer,
+  call: Call,
+  draft: Draft,
+  sending: Omit<Sending, 'artifacts'>,
+): Promise<void> {
+  const { rooms, caller, level } = peer
+  const { action, warrant, id } = sending
+  const paths = draft.handoff.artifacts
+  const waiter: StreamUser = { ...GOES_ON, waits: true }
+  peer.join(call.streamId, waiter)
+  const isGone = () => peer.user(call.streamId) !== waiter
+  const coming = { sender: caller?.name ?? '', to: action.to, files: 0, bytes: 0 }
+  const counted = rooms.handoffs.prepare(coming)
+  let artifacts: readonly Artifact[] | undefined
+  let problem: unknown = new SassError(
+    'RESPONSE_THROTTLED',
+    'What may be done has changed while the files of the handoff were copied; send it again.',
+  )
+  try {
+    artifacts = await bringArtifacts({ peer, call, action, paths, id, coming, isGone })
+  } catch (cause) {
+    problem = cause
+  } finally {
+    counted()
+  }
+  const isHere = !isGone()
+  if (isHere) peer.streamDone(call.streamId)
+  if (isHere && artifacts !== undefined && stricter(peer.level, level) === level)
+    return keep(peer, call, draft, { ...sending, artifacts })
+  const names = paths.map((_path, index) => copyName(id, index))
+  rooms.handoffs.copies.remove(names, false)
+  recordNotDone(peer, action, warrant, 'what it brings was not kept, or its stream ended before')
+  if (!isHere) return
+  if (asSassError(problem)?.code === 'STATE_UNWRITABLE') return unwritten(peer, call, problem)
+  failTransfer(peer, call.streamId, problem)
 }
 
 function keep(peer: Peer, call: Call, draft: Draft, { action, warrant, id, artifacts }: Sending): void {
