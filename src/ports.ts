@@ -388,6 +388,26 @@ export interface LineFile {
   readonly whenKept?: (done: (problem?: Error) => void) => void
 }
 
+/** One file that is being kept. */
+export interface CopyWriter {
+  /** `bytes` are lent until it resolves. */
+  write(bytes: Uint8Array): Promise<void>
+  /** Once the disk has all of it: its SHA-256, lower-case hex. */
+  finish(): Promise<string>
+  close(): void
+}
+
+/** Files that belong to what is kept elsewhere. One that nothing there names is what a crash has left. */
+export interface CopyStore {
+  /** @throws STATE_UNWRITABLE, as everything of the writer does */
+  create(name: string): CopyWriter
+  /** As `FileWork.read`. */
+  open(name: string, offset: number, prefix: Uint8Array | undefined): Promise<FileReader>
+  /** `erases`: what was in them is not found on the disk either. What cannot be removed goes at the next start. */
+  remove(names: readonly string[], erases: boolean): void
+  keepOnly(isWanted: (name: string) => boolean): void
+}
+
 /** How the disk does that the record is kept on. */
 export interface DiskHealth {
   /** Milliseconds that it took the last time to keep what was written, or takes already where that is longer. */

@@ -10,6 +10,7 @@ import {
   closeSync,
   constants,
   fchownSync,
+  fdatasyncSync,
   fstatSync,
   fsync,
   fsyncSync,
@@ -26,6 +27,8 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+
+const OVERWRITE_BYTES = 65_536
 
 /** The errno name (`ENOENT`) of a failed system call, or undefined for any other error. */
 export function errnoOf(error: unknown): string | undefined {
@@ -210,4 +213,12 @@ export function replaceFile(path: string, bytes: Uint8Array, mode: number, owner
     throw error
   }
   syncDirectory(dirname(path))
+}
+
+/** Writes zeros over an open file of so many bytes, so that what was in it is not what its blocks hold. */
+export function overwrite(descriptor: number, bytes: number): void {
+  const zeros = Buffer.alloc(Math.min(bytes, OVERWRITE_BYTES))
+  for (let at = 0; at < bytes; at += zeros.length)
+    writeSync(descriptor, zeros, 0, Math.min(zeros.length, bytes - at), at)
+  fdatasyncSync(descriptor)
 }

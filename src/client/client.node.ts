@@ -61,7 +61,7 @@ export type {
   Transferred,
   UploadOptions,
 } from './files.node.ts'
-export type { Handoff, HandoffClient, TakenHandoff } from './handoff-client.ts'
+export type { Handoff, HandoffArtifact, HandoffClient, TakenHandoff } from './handoff-client.ts'
 export type { Envelope, IntentClient, QuarantinedEnvelope, TakenEnvelope } from './intent-client.ts'
 export type { ClientCertificate } from './link/client-certificate.ts'
 export type { Compression } from './link/compression.node.ts'

@@ -28,6 +28,7 @@ import {
   type TransferSignal,
 } from './calls/transfers.ts'
 import type { OnWaiting } from './calls/waiting.ts'
+import { handoffIdBytes } from './handoff-client.ts'
 import { listRemote, type RemoteListing, type RemotePiece, readPiece, type Start } from './remote-reads.ts'
 
 export type { OnProgress, TransferSignal } from './calls/transfers.ts'
@@ -47,20 +48,26 @@ export type UploadOptions = Common & {
   readonly compress?: boolean | undefined
   readonly onWaiting?: OnWaiting | undefined
 }
-export type DownloadOptions = Common & {
-  /** Permission bits of the local file; default: those of the remote one. */
-  readonly mode?: number | undefined
+type OfHandoff = {
+  /** Id of a handoff that was given to this agent: the path is one of its artifacts. */
+  readonly handoff?: string | undefined
 }
+export type DownloadOptions = Common &
+  OfHandoff & {
+    /** Permission bits of the local file; default: those of the remote one. */
+    readonly mode?: number | undefined
+  }
 
 /** `startedAt`: bytes that were there already. */
 export type Transferred = { readonly size: number; readonly sha256: string; readonly startedAt: number }
 
-export type ReadOptions = Pick<Common, 'onProgress' | 'signal'> & {
-  /** Where to begin; default 0. */
-  readonly offset?: number | undefined
-  /** No more than that. */
-  readonly maxBytes: number
-}
+export type ReadOptions = Pick<Common, 'onProgress' | 'signal'> &
+  OfHandoff & {
+    /** Where to begin; default 0. */
+    readonly offset?: number | undefined
+    /** No more than that. */
+    readonly maxBytes: number
+  }
 
 export type FileClient = {
   /** Sends a local file, or bytes. */
@@ -182,6 +189,8 @@ function pack(piece: Uint8Array): Uint8Array {
   return Buffer.from(zlib.zstdCompressSync(piece).toString('base64'), 'latin1')
 }
 
+const idOf = (handoff: string | undefined) => (handoff === undefined ? undefined : handoffIdBytes(handoff))
+
 /** Its hidden name until it is whole. */
 function partialOf(path: string): string {
   return join(dirname(path), `.${basename(path)}.sass-edge.part`)
@@ -235,7 +244,7 @@ export function createFileClient(link: Pick<Link, 'use'>): FileClient {
     start: Start,
     remotePath: string,
     localPath: string,
-    { onProgress, mode, resume = true }: DownloadOptions,
+    { onProgress, mode, handoff, resume = true }: DownloadOptions,
   ): Promise<Transferred> {
     const partial = partialOf(localPath)
     const handle = await openPartial(partial, resume).catch((cause: unknown) => {
@@ -252,7 +261,7 @@ export function createFileClient(link: Pick<Link, 'use'>): FileClient {
         },
         onProgress,
       )
-      const asked = { path: remotePath, offset: here, sha256: known }
+      const asked = { path: remotePath, offset: here, sha256: known, handoff: idOf(handoff) }
       const { sha256, size } = await start(() => receiveFile(caller, target, asked))
       await handle.truncate(size)
       // From the disk: what is there is what was meant, whoever else wrote to it.
@@ -326,13 +335,10 @@ export function createFileClient(link: Pick<Link, 'use'>): FileClient {
         }, true),
       )
     },
-    read: (remotePath, { offset = 0, maxBytes, onProgress, signal }) =>
-      withSignal(signal, (start) =>
-        link.use(
-          (caller) => readPiece(caller, start, { path: remotePath, offset, maxBytes, onProgress }),
-          true,
-        ),
-      ),
+    read: (remotePath, { offset = 0, maxBytes, onProgress, signal, handoff }) => {
+      const wish = { path: remotePath, offset, maxBytes, onProgress, handoff: idOf(handoff) }
+      return withSignal(signal, (start) => link.use((caller) => readPiece(caller, start, wish), true))
+    },
     list: (remotePath, { signal } = {}) =>
       withSignal(signal, (start) => link.use((caller) => listRemote(caller, start, remotePath), true)),
     makeDirectory: (remotePath, mode) => make({ remote_path: remotePath, mode, kind: 1 }),

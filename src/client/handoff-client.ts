@@ -4,7 +4,7 @@
  * Rules: docs/handoffs.md; docs/protocol.md, section 3 (24 to 26).
  * @module
  */
-import { sha256 } from '../base/crypto/hash.ts'
+import { sha256 as sha256Of } from '../base/crypto/hash.ts'
 import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
 import { encodeUtf8 } from '../base/encoding/utf8.ts'
 import { SassError } from '../errors.ts'
@@ -22,6 +22,16 @@ import type { OnWaiting } from './calls/waiting.ts'
 
 /** From so much certainty on, per mille, the device says that a text seems to give orders. */
 const MARKED_PERMILLE = 700
+
+export type HandoffArtifact = {
+  /** As the content names it. */
+  readonly path: string
+  readonly size: number
+  /** Of the file that was brought: `read` and `download` of the client give it, with the id of the handoff. */
+  readonly sha256: string | undefined
+  /** Why it was not brought; empty: it was. */
+  readonly why: string
+}
 
 export type Handoff = {
   readonly id: string
@@ -46,6 +56,8 @@ export type Handoff = {
   readonly hidden: number
   /** The handoff that it follows. */
   readonly previous: string | undefined
+  /** What its content names, and what came of it; of one that was sent or taken, not in a list. */
+  readonly artifacts: readonly HandoffArtifact[]
 }
 export type HandoffListing = { readonly handoffs: readonly Handoff[]; readonly total: number }
 export type TakenHandoff = Handoff & {
@@ -83,7 +95,21 @@ function toHandoff(entry: HandoffEntry): Handoff {
     injection: entry.injection,
     hidden: entry.hidden,
     previous: entry.previous === undefined ? undefined : encodeHex(entry.previous),
+    artifacts: (entry.artifacts ?? []).map(({ path, size, sha256, why }) => ({
+      ...{ path, size, why },
+      sha256: sha256 === undefined ? undefined : encodeHex(sha256),
+    })),
   }
+}
+
+/** @throws SassError USAGE */
+export function handoffIdBytes(id: string): Uint8Array {
+  const bytes = id.length === 2 * EXECUTION_ID_BYTES ? decodeHex(id) : undefined
+  if (bytes !== undefined) return bytes
+  throw new SassError(
+    'USAGE',
+    'The id of a handoff is 32 lower-case hexadecimal digits; copy it from the list.',
+  )
 }
 
 function contentOf(handoff: object | string): Uint8Array {
@@ -108,18 +134,13 @@ export function createHandoffClient(call: Caller['call']): HandoffClient {
       return { handoffs: handoffs.map(toHandoff), total }
     },
     async take(id) {
-      const bytes = id.length === 2 * EXECUTION_ID_BYTES ? decodeHex(id) : undefined
-      if (bytes === undefined)
-        throw new SassError(
-          'USAGE',
-          'The id of a handoff is 32 lower-case hexadecimal digits; copy it from the list.',
-        )
+      const bytes = handoffIdBytes(id)
       const { entry, content, content_source } = await ask<HandoffContent>(
         'TakeHandoff',
         handoffReference.encode({ handoff_id: bytes }),
       )
       const handoff = toHandoff(entry)
-      if (encodeHex(sha256(encodeUtf8(content))) !== handoff.digest)
+      if (encodeHex(sha256Of(encodeUtf8(content))) !== handoff.digest)
         throw new SassError(
           'HANDOFF_REJECTED',
           'The content is not what its digest says, so it was changed on its way: do not use it, and tell the operator of the device.',

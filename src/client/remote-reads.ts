@@ -51,6 +51,8 @@ export type PieceWish = {
   readonly path: string
   readonly offset: number
   readonly maxBytes: number
+  /** As in `ReceiveOptions`. */
+  readonly handoff?: Uint8Array | undefined
   readonly onProgress?: OnProgress | undefined
 }
 
@@ -116,7 +118,7 @@ export async function listRemote(
  * @throws SassError USAGE for a directory, FILE_SEEK_FAILED beyond the end, FILE_DIGEST_MISMATCH
  */
 export async function readPiece(caller: Caller, start: Start, wish: PieceWish): Promise<RemotePiece> {
-  const { path, offset, maxBytes, onProgress } = wish
+  const { path, offset, maxBytes, onProgress, handoff } = wish
   const parts: Uint8Array[] = []
   let what: Incoming | undefined
   let held = 0
@@ -142,7 +144,7 @@ export async function readPiece(caller: Caller, start: Start, wish: PieceWish): 
   let digest: Uint8Array | undefined
   let findings: readonly Finding[] | undefined
   try {
-    const received = await start(() => receiveFile(caller, target, { path, offset }))
+    const received = await start(() => receiveFile(caller, target, { path, offset, handoff }))
     findings = received.findings
     if (offset === 0) digest = received.sha256
   } catch (cause) {

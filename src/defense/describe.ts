@@ -219,7 +219,7 @@ function askedFor({ action, request }: Facts): string {
     case 'handoff':
       return `handoff to ${visible(action.to)}`
     case 'take_handoff':
-      return `take handoff ${visible(action.id)}`
+      return `take handoff ${visible(action.id)}${action.artifact === undefined ? '' : `, ${visible(action.artifact)}`}`
     case 'submit_envelope':
       return `envelope for ${visible(action.to)}`
     case 'take_envelope':

@@ -217,7 +217,8 @@ export type Action =
   | BranchAction
   | HandoffAction
   | ProposalAction
-  | { readonly kind: 'take_handoff'; readonly id: string }
+  /** `artifact`: a file that came with it, by its path there; absent: the handoff itself. */
+  | { readonly kind: 'take_handoff'; readonly id: string; readonly artifact?: string }
   | EnvelopeAction
   /** `digest`: SHA-256, hex, of the plan as it was given. Each of its calls is decided by itself. */
   | { readonly kind: 'run_plan'; readonly digest: string }
@@ -320,6 +321,8 @@ export type HandoffBefore = Pick<HandoffAction, 'task' | 'criticality' | 'classi
 }
 
 export type ExecuteAction = Extract<Action, { kind: 'execute' }>
+/** One file that came with a handoff. */
+export type TakenArtifact = Extract<Action, { kind: 'take_handoff' }> & { readonly artifact: string }
 export type FileAction = Extract<Action, { kind: 'upload' | 'download' }>
 
 /** What a human said to one question about this very action. */

@@ -3,7 +3,7 @@
  * messages.ts, and docs/sass.cddl is generated from both.
  * @module
  */
-import { CHUNK_BYTES, PATH_BYTES } from '../limits.ts'
+import { CHUNK_BYTES, EXECUTION_ID_BYTES, PATH_BYTES } from '../limits.ts'
 import { finding } from './messages.ts'
 import {
   bool,
@@ -49,6 +49,7 @@ export const fileDownloadRequest = message('FileDownloadRequest', {
   remote_path: required(1, path),
   offset: defaulted(2, unsigned(), 0),
   sha256: optional(12, digest, 'of the offset bytes that the client has'),
+  handoff_id: optional(13, bytes(EXECUTION_ID_BYTES), 'remote_path is an artifact that it has brought'),
 })
 
 export const fileDownloadEnd = message('FileDownloadEnd', {

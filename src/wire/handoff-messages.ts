@@ -9,6 +9,7 @@ import {
   EXECUTION_ID_BYTES,
   HANDOFF_BYTES,
   LISTED_ENTRIES,
+  PATH_BYTES,
 } from '../limits.ts'
 import {
   bool,
@@ -35,6 +36,14 @@ export const handoffRequest = message('HandoffRequest', {
 
 export const handoffReference = message('HandoffReference', { handoff_id: required(1, id) })
 
+export const handoffArtifact = message('HandoffArtifact', {
+  path: required(1, text(PATH_BYTES), 'as the content has it'),
+  size: defaulted(2, unsigned(), 0),
+  sha256: optional(3, digest, 'of the file that was brought'),
+  why: defaulted(4, text(1_024), '', 'it was not brought'),
+})
+export type HandoffArtifact = MessageValue<typeof handoffArtifact>
+
 export const handoffEntry = message('HandoffEntry', {
   handoff_id: required(1, id),
   from_agent: required(2, instance, 'the instance that sent it, set by the daemon'),
@@ -48,6 +57,7 @@ export const handoffEntry = message('HandoffEntry', {
   injection: defaulted(10, permille, 0, 'per mille of certainty that it gives orders; marked from 700 on'),
   hidden: defaulted(11, unsigned(), 0, 'secrets that were hidden in it'),
   previous: optional(12, id, 'the handoff that it follows'),
+  artifacts: optional(13, listOf(handoffArtifact, 32), 'of one that is sent or taken; in no list'),
 })
 export type HandoffEntry = MessageValue<typeof handoffEntry>
 

@@ -339,6 +339,7 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('rotate_key' as const), name: fc.string(), key: fc.string() }),
   fc.record({ kind: fc.constant('take_handoff' as const), id: fc.string() }),
+  fc.record({ kind: fc.constant('take_handoff' as const), id: fc.string(), artifact: fc.string() }),
   fc.record({
     kind: fc.constant('submit_envelope' as const),
     to: fc.string(),

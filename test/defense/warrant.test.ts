@@ -162,6 +162,7 @@ t.test('only the adjudicator mints, and whatever does something redeems (RX-21, 
     'src/session/intent/plan-room.ts',
     'src/session/requests/deceive.ts',
     'src/session/requests/delegation-requests.ts',
+    'src/session/requests/handoff-artifacts.ts',
     'src/session/requests/handoff-requests.ts',
     'src/session/requests/identity-requests.ts',
     'src/session/requests/operator-requests.ts',
@@ -288,6 +289,7 @@ t.test('there is one way to a session’s files, and it is behind a warrant (RX-
   const deeds = /\bfiles\.(receive|read|makeDirectory|makeLink)\(/
   t.strictSame(filesWith(deeds), [
     'src/session/intent/decide-request.ts',
+    'src/session/requests/handoff-artifacts.ts',
     'src/session/transfers/transfers-download.ts',
     'src/session/transfers/transfers-upload.ts',
   ])

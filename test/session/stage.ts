@@ -37,6 +37,7 @@ import type {
   Child,
   ChildEvents,
   Clock,
+  CopyStore,
   FactsSink,
   FileWork,
   LineFile,
@@ -155,6 +156,25 @@ export function stageLineFile(lines: readonly string[] = []): StagedLineFile {
     keepOnlySoon: (places) => file.keepOnly(places),
   }
   return file
+}
+
+/** The names of what is kept, and of what was erased; nothing is read or written, which is for the real one. */
+export function stageCopies(...names: string[]): CopyStore & { names: string[]; readonly erased: string[] } {
+  const none = () => {
+    throw new TypeError('Nothing is copied here.')
+  }
+  const erased: string[] = []
+  const copies = {
+    ...{ names, erased, create: none, open: none },
+    remove(gone: readonly string[], erases: boolean) {
+      copies.names = copies.names.filter((name) => !gone.includes(name))
+      if (erases) erased.push(...gone)
+    },
+    keepOnly(isWanted: (name: string) => boolean) {
+      copies.names = copies.names.filter(isWanted)
+    },
+  }
+  return copies
 }
 
 export function stageClock(): StagedClock {
@@ -756,7 +776,10 @@ export function stageRooms(options: StageOptions = {}): Stage {
     }),
     explanations: createExplanations(() => rooms.policy, clock.wallMs),
     intent: undefined,
-    handoffs: createHandoffs({ file: options.sent ?? stageLineFile(), clock, damaged: () => {} }),
+    handoffs: createHandoffs({
+      ...{ file: options.sent ?? stageLineFile(), copies: stageCopies(), clock },
+      damaged: () => {},
+    }),
     proposals: createProposals(loadLaw),
     readText: { hide: (text) => ({ text, hidden: 0 }), assess: () => 0 },
     deceptions: createDeceptionBudget({

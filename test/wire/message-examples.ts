@@ -75,6 +75,7 @@ const HANDED = {
   ...{ handoff_id: id, from_agent: 'ci-20261128T120000Z-0a1b2c3d', to_agent: 'helper' },
   ...{ criticality: 2, depth: 1, sent_at: 5, expires_at: 6, digest, is_taken: true },
   ...{ injection: 700, hidden: 1, previous: id },
+  artifacts: [{ path: 'a', size: 3, sha256: digest, why: 'It is a directory.' }],
 }
 
 const REFUSED = { host: 'b.example', port: 443, reason: 'unlisted', times: 2, at: 5, protocol: 'udp' }
@@ -175,7 +176,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
     },
   ],
   [fileMessages.fileOutcome, { success: true, message: 'm', bytes_written: 5, sha256: digest }],
-  [fileMessages.fileDownloadRequest, { remote_path: '/a', offset: 2, sha256: digest }],
+  [fileMessages.fileDownloadRequest, { remote_path: '/a', offset: 2, sha256: digest, handoff_id: id }],
   [
     fileMessages.fileDownloadEnd,
     { sha256: digest, total_size: 0, findings: [{ kind: 'injection:a', offset: 3, length: 4 }] },
@@ -436,6 +437,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   ],
   [handoffMessages.handoffRequest, { content: Uint8Array.of(0x7b, 0x7d) }],
   [handoffMessages.handoffReference, { handoff_id: id }],
+  [handoffMessages.handoffArtifact, HANDED.artifacts[0] ?? {}],
   [handoffMessages.handoffEntry, HANDED],
   [handoffMessages.handoffList, { handoffs: [HANDED], total: 1 }],
   [

@@ -34,7 +34,7 @@ const TABLE: Readonly<Record<string, string>> = {
     '1 remote_path, 2? total_size, 3? offset, 12? mode, 13? sha256, 14? kind, 15? target, 16? content_source',
   FileChunk: '1? metadata, 2? data',
   FileOutcome: '1? success, 2? message, 3? bytes_written, 12? sha256',
-  FileDownloadRequest: '1 remote_path, 2? offset, 12? sha256',
+  FileDownloadRequest: '1 remote_path, 2? offset, 12? sha256, 13? handoff_id',
   FileDownloadEnd: '12 sha256, 13 total_size, 14? findings',
   AuthRequest:
     '1 agent_name, 2 public_key, 3 signature, 4 nonce, 12? window, 13? resume_session_id, 14? client_version, 15? branch, 16? enrolment, 17? delegation',
@@ -102,7 +102,8 @@ const TABLE: Readonly<Record<string, string>> = {
   HandoffRequest: '1 content',
   HandoffReference: '1 handoff_id',
   HandoffEntry:
-    '1 handoff_id, 2 from_agent, 3 to_agent, 4 criticality, 5 depth, 6 sent_at, 7 expires_at, 8 digest, 9? is_taken, 10? injection, 11? hidden, 12? previous',
+    '1 handoff_id, 2 from_agent, 3 to_agent, 4 criticality, 5 depth, 6 sent_at, 7 expires_at, 8 digest, 9? is_taken, 10? injection, 11? hidden, 12? previous, 13? artifacts',
+  HandoffArtifact: '1 path, 2? size, 3? sha256, 4? why',
   PlanCall:
     '1 tool_call_id, 2 tool_name, 3 state, 4? number, 5? why, 6 execution_id, 7? stdout_bytes, 8? stderr_bytes',
   PlanReference: '1? plan_id, 2? session_id',

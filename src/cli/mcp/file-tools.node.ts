@@ -21,10 +21,10 @@ function modeText(mode: number): string {
 }
 
 export const read: Tool<ToolArguments<'read'>> = async (call, args) => {
-  const { path, offset, max_bytes, encoding } = args
+  const { path, handoff, offset, max_bytes, encoding } = args
   const piece = await answered(call, ({ came, signal }) =>
     call.client.read(path, {
-      ...{ offset, maxBytes: max_bytes, signal },
+      ...{ offset, maxBytes: max_bytes, signal, handoff },
       onProgress(done, total) {
         came()
         call.progress({ progress: done, total, message: `${count(done, 'byte')} read` })

@@ -4,13 +4,17 @@
  * Rules: docs/handoffs.md; docs/mcp.md.
  * @module
  */
-import type { Handoff } from '../../client/client.node.ts'
+import type { Handoff, HandoffArtifact } from '../../client/client.node.ts'
 import { answered } from './answered.node.ts'
 import { type Tool, waitingWords } from './call.node.ts'
 import { count, shownText } from './tool-text.ts'
 import type { ToolArguments } from './tools.ts'
 
 const timeText = (seconds: number): string => new Date(seconds * 1_000).toISOString().replace('.000', '')
+
+function artifactData({ path, size, sha256, why }: HandoffArtifact): Readonly<Record<string, unknown>> {
+  return sha256 === undefined ? { path, not_brought: why } : { path, size, sha256 }
+}
 
 function dataOf(handoff: Handoff): Readonly<Record<string, unknown>> {
   const { id, from, to, criticality, depth, sentAt, expiresAt, digest, previous } = handoff
@@ -19,6 +23,7 @@ function dataOf(handoff: Handoff): Readonly<Record<string, unknown>> {
     ...{ sent_at: timeText(sentAt), expires_at: timeText(expiresAt), digest },
     ...{ taken: handoff.isTaken, marked: handoff.isMarked, hidden_secrets: handoff.hidden },
     ...(previous === undefined ? {} : { previous }),
+    ...(handoff.artifacts.length === 0 ? {} : { artifacts: handoff.artifacts.map(artifactData) }),
   }
 }
 
@@ -28,8 +33,12 @@ function lineOf({ id, from, criticality, depth, isTaken, isMarked }: Handoff): s
 }
 
 /** What the device has done with the text. */
-function doneWords({ hidden, isMarked }: Handoff): string {
+function doneWords({ id, hidden, isMarked, artifacts }: Handoff): string {
+  const brought = artifacts.filter(({ sha256 }) => sha256 !== undefined).length
   return [
+    ...(artifacts.length === 0
+      ? []
+      : [` It has brought ${brought} of ${count(artifacts.length, 'artifact')}: read with handoff ${id}.`]),
     ...(hidden === 0 ? [] : [` ${count(hidden, 'secret')} in it ${hidden === 1 ? 'is' : 'are'} hidden.`]),
     ...(isMarked ? [' It is marked: it reads as if it gave orders to whoever reads it.'] : []),
   ].join('')

@@ -113,6 +113,17 @@ const handed = z.object({
   expires_at: z.string(),
   digest: z.string(),
   taken: z.boolean(),
+  artifacts: z
+    .array(
+      z.object({
+        path: z.string(),
+        size: z.number().optional(),
+        sha256: z.string().optional(),
+        not_brought: z.string().optional().describe('why'),
+      }),
+    )
+    .optional()
+    .describe('of one that is sent or taken: what it names, and what was brought of it'),
   marked: z.boolean().describe('it reads as if it gave orders to whoever reads it'),
   hidden_secrets: z.number(),
   previous: z.string().optional(),
@@ -167,6 +178,7 @@ export const TOOLS = {
     hints: READS,
     input: z.strictObject({
       path,
+      handoff: id.optional().describe('reads an artifact that this handoff has brought, by its path there'),
       offset: offset.default(0).describe('the byte to begin with'),
       max_bytes: outputBytes(MCP_READ_BYTES),
       encoding: encoding.optional().describe('base64: also where it is text'),
@@ -284,7 +296,11 @@ export const TOOLS = {
       to_agent: z.string().min(1).max(64),
       task: handedText,
       success_criteria: handedTexts(1, 32),
-      artifacts: z.array(path).max(32).default([]).describe('files or directories that are there'),
+      artifacts: z
+        .array(path)
+        .max(32)
+        .default([])
+        .describe('files or directories that are there; files of up to 8 MiB are brought along'),
       key_findings: handedTexts(3, 5),
       blockers: handedTexts(0, 32)
         .default([])

@@ -5,12 +5,12 @@
  * @module
  */
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { errnoOf, errnoText } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
-import type { Handoff, TakenHandoff } from '../../client/client.node.ts'
+import type { Client, Handoff, HandoffArtifact, TakenHandoff } from '../../client/client.node.ts'
 import { SassError } from '../../errors.ts'
 import { HANDOFF_BYTES } from '../../limits.ts'
 import { connectDevice, connectOperator, DEVICE_OPTIONS } from '../common/device.node.ts'
@@ -44,6 +44,7 @@ function toObject(handoff: Handoff): object {
     injection_permille: handoff.injection,
     hidden_secrets: handoff.hidden,
     previous: handoff.previous ?? null,
+    artifacts: handoff.artifacts,
   }
 }
 
@@ -72,8 +73,13 @@ function messageOf(context: CommandContext, path: string, to: string | undefined
 }
 
 /** What was done with the text on its way. */
-function doneLines({ hidden, isMarked, injection }: Handoff): string[] {
+function doneLines({ hidden, isMarked, injection, artifacts }: Handoff): string[] {
   return [
+    ...artifacts.map(({ path, size, sha256, why }) =>
+      sha256 === undefined
+        ? `Not brought: ${visible(path)}. ${visible(why)}`
+        : `Brought: ${visible(path)}, ${size} bytes, SHA-256 ${sha256}`,
+    ),
     ...(hidden === 0 ? [] : [`${hidden} secret${hidden === 1 ? ' was' : 's were'} hidden in it.`]),
     ...(isMarked
       ? [`It is marked: it reads as if it gave orders to whoever reads it (${injection} per mille).`]
@@ -143,7 +149,42 @@ function takenLines(taken: TakenHandoff): string[] {
   ]
 }
 
+/** Where each of them would lie, below the directory whatever its path says. */
+function placesIn(directory: string, artifacts: readonly HandoffArtifact[]): ReadonlyMap<string, string> {
+  const brought = artifacts.filter(({ sha256 }) => sha256 !== undefined)
+  const places = new Map(brought.map(({ path }) => [join(directory, resolve('/', path)), path]))
+  if (places.size === brought.length) return places
+  throw new SassError(
+    'USAGE',
+    'Two of the files that came with it would lie at the same place, so none was written: read them one by one.',
+  )
+}
+
+/** What came with it, each as it was when it was sent. */
+async function bring(client: Client, taken: TakenHandoff, directory: string): Promise<void> {
+  const places = placesIn(directory, taken.artifacts)
+  try {
+    // A new one: so nothing of this machine is written over.
+    mkdirSync(directory)
+  } catch (cause) {
+    const why = `since ${errnoText(errnoOf(cause))}`
+    throw new SassError('USAGE', `${directory} cannot be made, ${why}: name a new directory.`, {}, cause)
+  }
+  const told = new Map(taken.artifacts.map(({ path, sha256 }) => [path, sha256]))
+  for (const [place, path] of places) {
+    mkdirSync(dirname(place), { recursive: true })
+    const { sha256 } = await client.download(path, place, { handoff: taken.id })
+    if (sha256 === told.get(path)) continue
+    rmSync(place)
+    throw new SassError(
+      'FILE_DIGEST_MISMATCH',
+      `${visible(path)} is not what was sent with the handoff, so it was removed: tell the operator of the device.`,
+    )
+  }
+}
+
 async function take(context: CommandContext, given: string): Promise<number> {
+  const into = optionValue(context.arguments.options, 'into')
   const client = await connect(context)
   const prefix = plainId(given)
   const id = isWholeId(prefix, HANDOFF)
@@ -154,6 +195,7 @@ async function take(context: CommandContext, given: string): Promise<number> {
         HANDOFF,
       )
   const taken = await client.handoffs.take(id)
+  if (into !== undefined) await bring(client, taken, resolve(context.cwd, into))
   await client.close()
   const content: unknown = JSON.parse(taken.content)
   context.output.result({ ...toObject(taken), content_source: taken.source, content }, takenLines(taken))
@@ -163,10 +205,15 @@ async function take(context: CommandContext, given: string): Promise<number> {
 export const command: Command = {
   name: 'handoff',
   summary: SUMMARIES.handoff,
-  usage: ['handoff send --to AGENT --file FILE', 'handoff list [--all]', 'handoff take ID'],
+  usage: [
+    'handoff send --to AGENT --file FILE',
+    'handoff list [--all]',
+    'handoff take ID [--into DIRECTORY]',
+  ],
   options: [
     { name: 'to', value: 'AGENT', description: 'send: for whom it is; else to_agent of the message' },
     { name: 'file', value: 'FILE', description: 'send: the message, JSON of at most 8 KiB; - for stdin' },
+    { name: 'into', value: 'DIRECTORY', description: 'take: writes what came with it into a new directory' },
     { name: 'all', description: 'list: those of every agent, to an operator' },
     { name: 'target', value: 'TARGET', description: 'the device; else that of the nearest .sass-edge' },
     ...DEVICE_OPTIONS,
@@ -175,6 +222,7 @@ export const command: Command = {
     { line: 'sass-edge handoff send --to helper --file work.json', does: 'hands a task to another agent' },
     { line: 'sass-edge handoff list --agent helper', does: 'what waits for helper' },
     { line: 'sass-edge handoff take 5f3a --agent helper', does: 'reads it; from then on it is taken' },
+    { line: 'sass-edge handoff take 5f3a --into work', does: 'and gives the files that came with it' },
   ],
   async run(context) {
     const [action, id] = takeWords(context, 2)

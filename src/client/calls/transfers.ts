@@ -208,6 +208,8 @@ export type ReceiveOptions = {
   readonly offset?: number
   /** SHA-256 of the `offset` bytes that are here already. */
   readonly sha256?: Uint8Array | undefined
+  /** The handoff that has brought it; undefined: it is a file of the device. */
+  readonly handoff?: Uint8Array | undefined
 }
 
 export function receiveFile(caller: Caller, target: FileTarget, options: ReceiveOptions): Transfer<Received> {
@@ -239,6 +241,7 @@ export function receiveFile(caller: Caller, target: FileTarget, options: Receive
     remote_path: options.path,
     offset: options.offset ?? 0,
     sha256: options.sha256,
+    handoff_id: options.handoff,
   })
   const stream: OpenStream = caller.open('FileDownload', request, false, {
     message(value, dataBytes) {

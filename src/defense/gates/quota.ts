@@ -55,7 +55,7 @@ function judgeBudgets(facts: Facts, policy: Policy, ledger: Ledger): Finding | u
 }
 
 function judgeTransfers(facts: Facts, policy: Policy, ledger: Ledger): Finding | undefined {
-  if (facts.action?.kind === 'download') {
+  if (facts.action?.kind !== 'upload') {
     const budget = judgeBudgets(facts, policy, ledger)
     if (budget !== undefined) return budget
   }
@@ -117,7 +117,9 @@ export const quota: Check = (facts, policy, ledger) => {
   if (record !== undefined) return record
   const { action, identity: who } = facts
   if (action?.kind === 'handoff') return judgeHandoffRoom(ledger)
-  if (who.kind === 'known' && isFileAction(action)) return judgeTransfers(facts, policy, ledger)
+  const isFetched = action?.kind === 'take_handoff' && action.artifact !== undefined
+  if (who.kind === 'known' && (isFileAction(action) || isFetched))
+    return judgeTransfers(facts, policy, ledger)
   if (action?.kind !== 'execute' || who.kind !== 'known') return undefined
   const budget = judgeBudgets(facts, policy, ledger)
   if (budget !== undefined) return budget

@@ -35,3 +35,12 @@ export const KEPT_PER_SENDER = 64
 export const KEPT_HANDOFFS = 512
 /** Handoffs that one sender tries in a minute: nobody who thinks about them sends more. */
 export const HANDOFFS_PER_MINUTE = 16
+/**
+ * What a handoff brings: bytes of one file, of all of one handoff, of all that are kept of one sender, and altogether, so
+ * that one sender does not fill the room of the others; and files altogether. A report, a patch, a log: what is larger is merged.
+ */
+export const ARTIFACT_BYTES = 8_388_608
+export const ARTIFACTS_BYTES = 16_777_216
+export const KEPT_ARTIFACT_BYTES_PER_SENDER = 33_554_432
+export const KEPT_ARTIFACT_BYTES = 134_217_728
+export const KEPT_ARTIFACTS = 2_048

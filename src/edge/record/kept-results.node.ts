@@ -22,7 +22,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { syncDirectory } from '../../base/files.node.ts'
+import { overwrite, syncDirectory } from '../../base/files.node.ts'
 import { type MakeRoom, NO_ROOM, withRoom } from '../../base/room.ts'
 import { SassError } from '../../errors.ts'
 import { AUDIT_SYNC_MS, KEPT_FILE_BYTES } from '../../limits.ts'
@@ -52,7 +52,6 @@ export type KeptFile = LineFile & {
 const NAME = 'results'
 const NEWLINE = 0x0a
 const CRC_CHARS = 8
-const OVERWRITE_BYTES = 65_536
 
 function codeOf(cause: unknown): string {
   return (cause as NodeJS.ErrnoException).code ?? (cause instanceof Error ? cause.message : String(cause))
@@ -260,14 +259,6 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
     retire(descriptor)
     descriptor = target
     syncDirectory(directory)
-  }
-
-  /** So that what was in it is not what its blocks hold. */
-  function overwrite(old: number, bytes: number): void {
-    const zeros = Buffer.alloc(Math.min(bytes, OVERWRITE_BYTES))
-    for (let at = 0; at < bytes; at += zeros.length)
-      writeSync(old, zeros, 0, Math.min(zeros.length, bytes - at), at)
-    fdatasyncSync(old)
   }
 
   function retire(old: number): void {

@@ -3,6 +3,7 @@
  * both are on the record.
  * @module
  */
+import { join } from 'node:path'
 import type { Journal } from '../../audit/journal.node.ts'
 import { createRing } from '../../base/ring.ts'
 import type { Config } from '../../config/config.ts'
@@ -29,6 +30,7 @@ import { createProposals } from '../../session/standing/proposals.ts'
 import type { SpareTime } from '../host/spare-time.node.ts'
 import { loadLaw } from '../intent/constitution.node.ts'
 import { createFirewall } from './firewall.node.ts'
+import { createKeptCopies } from './kept-copies.node.ts'
 import { createReadText } from './read-text.node.ts'
 import type { Sandbox } from './sandbox.node.ts'
 
@@ -191,6 +193,7 @@ export function createWork(
   })
   const handoffs = createHandoffs({
     file: sent,
+    copies: createKeptCopies(join(config.state_directory, 'handoffs', 'files')),
     clock,
     damaged(lines) {
       log.write('warn', 'handoffs_damaged', { lines })

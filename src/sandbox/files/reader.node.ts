@@ -72,7 +72,8 @@ function listReader(bytes: Uint8Array, mode: number, descriptor: number): FileRe
   }
 }
 
-async function fileReader(
+/** Of an open regular file. */
+export async function fileReader(
   descriptor: number,
   wanted: number,
   prefix: Uint8Array | undefined,

@@ -21,20 +21,28 @@ import {
   taskDigest,
   withTexts,
 } from '../../defense/handoffs/message.ts'
+import { stricter } from '../../defense/level.ts'
 import { Warrant } from '../../defense/warrant.ts'
-import { asSassError } from '../../errors.ts'
+import { asSassError, SassError } from '../../errors.ts'
 import { DELIVERED_BYTES, EXECUTION_ID_BYTES, HANDOFF_KEPT_MS, LISTED_ENTRIES } from '../../limits.ts'
-import type { AuditEvent, SessionView } from '../../ports.ts'
+import type { SessionView } from '../../ports.ts'
 import { readRemotePath } from '../../sandbox/files/remote-path.ts'
 import { handoffContent, handoffEntry, handoffList } from '../../wire/handoff-messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
 import { createWaiter, GOES_ON } from '../branches/branches.ts'
-import { type Call, type Peer, sessionOf } from '../common/peer.ts'
+import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { type Aim, attempt } from '../decisions/attempt.ts'
 import { recordNotDone } from '../decisions/kept-first.ts'
-import type { HandoffRecord } from '../standing/handoff-record.ts'
+import {
+  type Artifact,
+  copiesOf,
+  copyName,
+  type HandoffRecord,
+  handoffEvent,
+} from '../standing/handoff-record.ts'
 import { beforeOf, type KeptHandoff } from '../standing/handoffs.ts'
-import { mistake, withView } from '../transfers/transfers-start.ts'
+import { failTransfer, mistake, note, withView } from '../transfers/transfers-start.ts'
+import { bringArtifacts } from './handoff-artifacts.ts'
 
 const CONTENT_SOURCE = 'AGENT_HANDOFF'
 
@@ -47,9 +55,10 @@ type Draft = {
   readonly injection: number
 }
 
+const bytes = (hex: string) => decodeHex(hex) ?? new Uint8Array(0)
+
 function entryOf(handoff: KeptHandoff): MessageInput<typeof handoffEntry> {
   const { id, from, to, criticality, depth, sentAtMs, digest, isTaken, injection, hidden, previous } = handoff
-  const bytes = (hex: string) => decodeHex(hex) ?? new Uint8Array(0)
   return {
     handoff_id: bytes(id),
     from_agent: from,
@@ -63,13 +72,13 @@ function entryOf(handoff: KeptHandoff): MessageInput<typeof handoffEntry> {
   }
 }
 
-/** It has happened, whatever can be written. */
-function note({ rooms }: Peer, event: AuditEvent): void {
-  try {
-    rooms.audit.append(event, true)
-  } catch (cause) {
-    rooms.log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
-  }
+/** With what it has brought, which is not in a list: there may be many of those. */
+function wholeEntryOf(handoff: KeptHandoff): MessageInput<typeof handoffEntry> {
+  const artifacts = handoff.artifacts.map(({ path, size, sha256, why }) => ({
+    ...{ path, size, why },
+    sha256: sha256 === '' ? undefined : bytes(sha256),
+  }))
+  return { ...entryOf(handoff), artifacts: artifacts as never }
 }
 
 /** A rejection has a record of its own beside the decision, so that a chain shows where it stopped. */
@@ -95,15 +104,6 @@ function noteRejected(
     depth: action === undefined ? null : depthOf(action),
     previous: typeof action?.previous === 'object' ? (action.previous?.id ?? null) : null,
   })
-}
-
-function eventOf(what: 'sent' | 'taken', handoff: HandoffRecord): AuditEvent {
-  const { id, from, to, digest, sealed, task, criticality, depth, previous, injection, hidden } = handoff
-  return {
-    ...{ type: 'handoff', what, handoff: id, from, to, digest, sealed, task },
-    criticality: `C${criticality}`,
-    ...{ depth, previous: previous ?? null, injection, hidden },
-  }
 }
 
 /** Hides what is secret, then looks for orders in what is left of it. */
@@ -204,7 +204,7 @@ function decide(peer: Peer, call: Call, draft: Draft, view: SessionView | undefi
     return {
       action,
       shown: () => JSON.parse(textOf(draft.handoff, action.from, action.previous)),
-      go: (warrant) => keep(peer, call, draft, action, warrant),
+      go: (warrant) => begin(peer, call, draft, action, warrant),
     }
   }
   const { action } = aimOf()
@@ -227,13 +227,65 @@ function whenKept(peer: Peer, call: Call, done: (problem?: Error) => void): void
   })
 }
 
-function keep(peer: Peer, call: Call, draft: Draft, action: HandoffAction, warrant: Warrant): void {
+function begin(peer: Peer, call: Call, draft: Draft, action: HandoffAction, warrant: Warrant): void {
+  Warrant.redeem(warrant, action, sessionOf(peer))
+  const sending = { action, warrant, id: encodeHex(peer.rooms.random.bytes(EXECUTION_ID_BYTES)) }
+  if (action.artifacts.length === 0) return keep(peer, call, draft, { ...sending, artifacts: [] })
+  bring(peer, call, draft, sending).catch((cause: unknown) => peer.fail(call, cause))
+}
+
+type Sending = {
+  readonly action: HandoffAction
+  readonly warrant: Warrant
+  readonly id: string
+  readonly artifacts: readonly Artifact[]
+}
+
+/** First what it brings, then the handoff: whatever ends the daemon in between has sent nothing. */
+async function bring(
+  peer: Peer,
+  call: Call,
+  draft: Draft,
+  sending: Omit<Sending, 'artifacts'>,
+): Promise<void> {
+  const { rooms, caller, level } = peer
+  const { action, warrant, id } = sending
+  const paths = draft.handoff.artifacts
+  const waiter: StreamUser = { ...GOES_ON, waits: true }
+  peer.join(call.streamId, waiter)
+  const isGone = () => peer.user(call.streamId) !== waiter
+  const coming = { sender: caller?.name ?? '', to: action.to, files: 0, bytes: 0 }
+  const counted = rooms.handoffs.prepare(coming)
+  let artifacts: readonly Artifact[] | undefined
+  let problem: unknown = new SassError(
+    'RESPONSE_THROTTLED',
+    'What may be done has changed while the files of the handoff were copied; send it again.',
+  )
+  try {
+    artifacts = await bringArtifacts({ peer, call, action, paths, id, coming, isGone })
+  } catch (cause) {
+    problem = cause
+  } finally {
+    counted()
+  }
+  const isHere = !isGone()
+  if (isHere) peer.streamDone(call.streamId)
+  if (isHere && artifacts !== undefined && stricter(peer.level, level) === level)
+    return keep(peer, call, draft, { ...sending, artifacts })
+  const names = paths.map((_path, index) => copyName(id, index))
+  rooms.handoffs.copies.remove(names, false)
+  recordNotDone(peer, action, warrant, 'what it brings was not kept, or its stream ended before')
+  if (!isHere) return
+  if (asSassError(problem)?.code === 'STATE_UNWRITABLE') return unwritten(peer, call, problem)
+  failTransfer(peer, call.streamId, problem)
+}
+
+function keep(peer: Peer, call: Call, draft: Draft, { action, warrant, id, artifacts }: Sending): void {
   const { rooms, caller, session } = peer
   if (caller === undefined || session === undefined) return
-  Warrant.redeem(warrant, action, sessionOf(peer))
   const { previous, from, to, digest, sealed, task, persistent, criticality, classification } = action
   const record: HandoffRecord = {
-    id: encodeHex(rooms.random.bytes(EXECUTION_ID_BYTES)),
+    ...{ id, artifacts },
     ...{ from, sender: caller.name, session: session.id, to, digest, sealed, task, persistent },
     ...{
       criticality,
@@ -249,19 +301,21 @@ function keep(peer: Peer, call: Call, draft: Draft, action: HandoffAction, warra
   try {
     rooms.handoffs.add(record, textOf(draft.handoff, from, previous))
   } catch (cause) {
+    rooms.handoffs.copies.remove(copiesOf(record), false)
     recordNotDone(peer, action, warrant, 'it could not be kept')
     return unwritten(peer, call, cause)
   }
   note(peer, {
-    ...eventOf('sent', record),
+    ...handoffEvent('sent', record),
     warrant: warrant.id,
-    artifacts: action.artifacts.length,
+    artifacts: artifacts.length,
+    brought: copiesOf(record).length,
     // The sender says so, and nobody has measured it.
     declared: { confidence: action.confidence, prior_score: action.priorScore },
   })
   whenKept(peer, call, (problem) => {
     if (problem !== undefined) return peer.fail(call, problem)
-    peer.connection.end(call.streamId, handoffEntry.encode(entryOf({ ...record, isTaken: false })))
+    peer.connection.end(call.streamId, handoffEntry.encode(wholeEntryOf({ ...record, isTaken: false })))
   })
 }
 
@@ -321,15 +375,16 @@ function give(peer: Peer, call: Call, found: KeptHandoff): void {
     return unwritten(peer, call, cause)
   }
   if (contentDigest(content) !== found.digest || !isWhole(content)) {
-    note(peer, { ...eventOf('taken', found), what: 'rejected', rule: 'handoff.digest', is_critical: true })
+    note(peer, { ...handoffEvent('rejected', found), rule: 'handoff.digest', is_critical: true })
     return peer.connection.fail(
       call.streamId,
       'HANDOFF_REJECTED',
       'The handoff is not what was sent: its digest is another one; ask its sender to send it again.',
     )
   }
-  if (!found.isTaken) note(peer, { ...eventOf('taken', found), instance: peer.session?.instance ?? null })
-  const entry = entryOf({ ...found, isTaken: true })
+  if (!found.isTaken)
+    note(peer, { ...handoffEvent('taken', found), instance: peer.session?.instance ?? null })
+  const entry = wholeEntryOf({ ...found, isTaken: true })
   whenKept(peer, call, (problem) => {
     if (problem !== undefined) return peer.fail(call, problem)
     peer.connection.end(

@@ -1,6 +1,6 @@
 /**
  * What time does to those who have come: sessions expire, keys that were replaced are taken no more, work that was handed
- * on is over, and what is held against somebody fades.
+ * on is over, what was handed over is forgotten, and what is held against somebody fades.
  * Rules: docs/protocol.md, section 4.
  * @module
  */
@@ -14,4 +14,5 @@ export function tickCallers(rooms: Rooms, nowMs: number): void {
   rooms.penalties.tick(nowMs)
   retireOldKeys(rooms, nowMs)
   endOverdue(rooms, nowMs)
+  rooms.handoffs.tick()
 }

@@ -31,6 +31,7 @@ function charsOf({ action, realPaths }: Facts): number {
   for (const { real } of realPaths) chars += real.length
   if (action?.kind === 'upload' || action?.kind === 'download')
     return chars + action.path.length + action.real.length
+  if (action?.kind === 'take_handoff') chars += action.artifact?.length ?? 0
   if (action?.kind === 'merge') for (const path of [...action.paths, ...action.force]) chars += path.length
   if (action?.kind !== 'execute') return chars
   for (const word of action.argv) chars += word.length

@@ -3,6 +3,18 @@
  * what is not exactly one of them is no record.
  * @module
  */
+import type { AuditEvent } from '../../ports.ts'
+
+/** A file or directory that the message names, and what has become of it. */
+export type Artifact = {
+  /** As the message has it. */
+  readonly path: string
+  readonly size: number
+  /** Of the copy that is kept, lower-case hex; empty: there is none. */
+  readonly sha256: string
+  /** Why it was not brought; empty: it was. */
+  readonly why: string
+}
 
 /** What the daemon knows of a handoff beside its text. */
 export type HandoffRecord = {
@@ -26,13 +38,15 @@ export type HandoffRecord = {
   readonly injection: number
   readonly hidden: number
   readonly sentAtMs: number
+  /** In the order of the message. */
+  readonly artifacts: readonly Artifact[]
 }
 
 export type HandoffLine =
   | { readonly kind: 'sent'; readonly record: HandoffRecord; readonly content: string }
   | { readonly kind: 'taken'; readonly id: string }
 
-/** Members of a line of each kind. */
+/** Members of a line of each kind; one that names no artifacts has none for them. */
 const SENT = 19
 const TAKEN = 2
 
@@ -41,7 +55,9 @@ export function sentLine(record: HandoffRecord, content: string): string {
   const { criticality, classification, depth, injection, hidden, sentAtMs } = record
   const texts = [id, from, sender, session, to, digest, sealed, task, taskId ?? '', previous ?? '']
   const numbers = [criticality, classification, depth, injection, hidden, sentAtMs]
-  return JSON.stringify(['sent', ...texts, ...numbers, persistent, content])
+  const artifacts = record.artifacts.map(({ path, size, sha256, why }) => [path, size, sha256, why])
+  const more = artifacts.length === 0 ? [] : [artifacts]
+  return JSON.stringify(['sent', ...texts, ...numbers, persistent, content, ...more])
 }
 
 export function takenLine(id: string): string {
@@ -62,15 +78,29 @@ const areTexts = (values: readonly unknown[]): values is string[] =>
 const areCounts = (values: readonly unknown[]): values is number[] =>
   values.every((value) => Number.isSafeInteger(value) && (value as number) >= 0)
 
+function readArtifacts(value: unknown): Artifact[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const read = value.map((one: unknown): Artifact | undefined => {
+    const [path, size, ...more] = Array.isArray(one) ? (one as unknown[]) : []
+    const [sha256, why] = more
+    return typeof path === 'string' && areCounts([size]) && more.length === 2 && areTexts(more)
+      ? { path, size: size as number, sha256: sha256 as string, why: why as string }
+      : undefined
+  })
+  return read.every((one) => one !== undefined) ? read : undefined
+}
+
 export function readHandoffLine(line: string): HandoffLine | undefined {
   const [kind, ...rest] = parsed(line)
   if (kind === 'taken')
     return rest.length === TAKEN - 1 && areTexts(rest) ? { kind, id: rest[0] ?? '' } : undefined
-  if (kind !== 'sent' || rest.length !== SENT - 1) return undefined
+  if (kind !== 'sent' || rest.length < SENT - 1 || rest.length > SENT) return undefined
   const texts = rest.slice(0, 10)
   const numbers = rest.slice(10, 16)
-  const [persistent, content] = rest.slice(16)
+  const [persistent, content, named = []] = rest.slice(16)
+  const artifacts = readArtifacts(named)
   if (!areTexts(texts) || !areCounts(numbers) || typeof content !== 'string') return undefined
+  if (artifacts === undefined) return undefined
   if (!Array.isArray(persistent) || !areTexts(persistent)) return undefined
   const [id = '', from = '', sender = '', session = '', to = '', digest = '', sealed = '', task = ''] = texts
   const [criticality = 0, classification = 0, depth = 0, injection = 0, hidden = 0, sentAtMs = 0] = numbers
@@ -79,6 +109,26 @@ export function readHandoffLine(line: string): HandoffLine | undefined {
     ...{ criticality, classification, depth, injection, hidden, sentAtMs },
     taskId: texts[8] === '' ? undefined : texts[8],
     previous: texts[9] === '' ? undefined : texts[9],
+    artifacts,
   }
   return { kind, record, content }
+}
+
+/** Under which name the copy of each artifact is kept; nothing of those that were not brought. */
+export function copiesOf({ id, artifacts }: Pick<HandoffRecord, 'id' | 'artifacts'>): readonly string[] {
+  return artifacts.flatMap(({ sha256 }, index) => (sha256 === '' ? [] : [copyName(id, index)]))
+}
+
+export function copyName(id: string, index: number): string {
+  return `${id}-${index}`
+}
+
+/** What the record has of one; digests and numbers, nothing of what it says. */
+export function handoffEvent(what: 'sent' | 'taken' | 'rejected', handoff: HandoffRecord): AuditEvent {
+  const { id, from, to, digest, sealed, task, criticality, depth, previous, injection, hidden } = handoff
+  return {
+    ...{ type: 'handoff', what, handoff: id, from, to, digest, sealed, task },
+    criticality: `C${criticality}`,
+    ...{ depth, previous: previous ?? null, injection, hidden },
+  }
 }

@@ -1,19 +1,26 @@
 /**
- * The handoffs that are kept: in memory what is known of each, in a file its text as well, so that a restart loses none
- * and changes none. One that was taken is kept like any other, since what is handed on is held against it; after a day it
+ * The handoffs that are kept: in memory what is known of each, in a file its text as well and beside it the files that
+ * it brings, so that a restart loses none and changes none. One that was taken is kept like any other, since what is handed on is held against it; after a day it
  * is forgotten. Bounds are the decision's (docs/responses.md, quota): here everything is only counted.
  * Rules: docs/handoffs.md.
  * @module
  */
 
 import type { HandoffBefore, HandoffCounts } from '../../defense/facts.ts'
-import { HANDOFFS_PER_MINUTE, ROUNDS_UNNAMED_MS } from '../../defense/handoffs/limits.ts'
+import {
+  HANDOFFS_PER_MINUTE,
+  KEPT_ARTIFACT_BYTES,
+  KEPT_ARTIFACT_BYTES_PER_SENDER,
+  KEPT_ARTIFACTS,
+  ROUNDS_UNNAMED_MS,
+} from '../../defense/handoffs/limits.ts'
 import { SassError } from '../../errors.ts'
 import { CLOCK_FLOOR_MS, HANDOFF_KEPT_MS, KEPT_RESULTS_SLACK_BYTES } from '../../limits.ts'
-import type { Clock, LineFile, LinePlace } from '../../ports.ts'
-import { type HandoffRecord, readHandoffLine, sentLine, takenLine } from './handoff-record.ts'
+import type { Clock, CopyStore, LineFile, LinePlace } from '../../ports.ts'
+import { copiesOf, type HandoffRecord, readHandoffLine, sentLine, takenLine } from './handoff-record.ts'
 
 const MINUTE_MS = 60_000
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0)
 
 export type KeptHandoff = HandoffRecord & { readonly isTaken: boolean }
 
@@ -26,6 +33,12 @@ export type Handoffs = {
   rounds(sender: string, to: string, taskId: string | undefined, task: string): number
   /** The latest that was given to that agent for this task, by its name or by its digest. */
   received(to: string, taskId: string | undefined, task: string): KeptHandoff | undefined
+  /** How many files and bytes more that sender's handoffs may bring. */
+  roomOf(sender: string): Brought
+  /** Counts one that is being made ready like those that are kept, with what it will bring, until the function is called. */
+  prepare(coming: Coming): () => void
+  /** The copies themselves. */
+  readonly copies: CopyStore
   /** @throws STATE_UNWRITABLE; nothing is kept then */
   add(record: HandoffRecord, content: string): void
   /**
@@ -40,8 +53,13 @@ export type Handoffs = {
    * @throws STATE_UNWRITABLE
    */
   purge(session: string): number
+  /** What is too old goes, with what it has brought. */
+  tick(): void
   readonly whenKept: LineFile['whenKept']
 }
+
+export type Brought = { files: number; bytes: number }
+export type Coming = Brought & { readonly sender: string; readonly to: string }
 
 type Entry = {
   readonly record: HandoffRecord
@@ -53,6 +71,7 @@ type Entry = {
 
 export type HandoffsOptions = {
   readonly file: LineFile
+  readonly copies: CopyStore
   readonly clock: Clock
   /** Called where lines of the file are not what was once written. */
   readonly damaged: (lines: number) => void
@@ -69,10 +88,11 @@ export function beforeOf({
   return { id, task, criticality, classification, persistent, depth }
 }
 
-export function createHandoffs({ file, clock, damaged }: HandoffsOptions): Handoffs {
+export function createHandoffs({ file, copies, clock, damaged }: HandoffsOptions): Handoffs {
   /** In the order in which they were sent. */
   const kept = new Map<string, Entry>()
   const lately = new Map<string, { readonly sinceMs: number; count: number }>()
+  const coming = new Set<Coming>()
   let isLoaded = false
 
   /** A clock that was set back, or never set, makes it no shorter. */
@@ -91,6 +111,8 @@ export function createHandoffs({ file, clock, damaged }: HandoffsOptions): Hando
       else if (leftOf(read.record.sentAtMs) > 0) keep(read.record, place)
     })
     isLoaded = true
+    const named = new Set([...kept.values()].flatMap(({ record }) => copiesOf(record)))
+    copies.keepOnly((name) => named.has(name))
     if (bad + unreadable === 0) return
     damaged(bad + unreadable)
     file.keepOnlySoon(places)
@@ -117,8 +139,22 @@ export function createHandoffs({ file, clock, damaged }: HandoffsOptions): Hando
   function current(): readonly Entry[] {
     load()
     const now = clock.monotonicMs()
-    for (const [id, { untilMs }] of kept) if (untilMs <= now) kept.delete(id)
+    for (const { record, untilMs } of kept.values()) if (untilMs <= now) forget(record, false)
     return [...kept.values()]
+  }
+
+  function forget(record: HandoffRecord, erases: boolean): void {
+    kept.delete(record.id)
+    copies.remove(copiesOf(record), erases)
+  }
+
+  /** Those that are kept and those that soon will be, as they count. */
+  function counted(): readonly Coming[] {
+    const present = current().map(({ record: { sender, to, artifacts } }) => {
+      const brought = artifacts.filter(({ sha256 }) => sha256 !== '')
+      return { sender, to, files: brought.length, bytes: sumOf(brought.map(({ size }) => size)) }
+    })
+    return [...present, ...coming]
   }
 
   function shrink(): void {
@@ -141,14 +177,29 @@ export function createHandoffs({ file, clock, damaged }: HandoffsOptions): Hando
 
   return {
     counts(sender, to) {
-      const all = current()
+      const all = counted()
+      const waiting = current().filter(({ record, taken }) => record.to === to && taken === undefined)
       return {
-        waiting: all.filter(({ record, taken }) => record.to === to && taken === undefined).length,
+        waiting: waiting.length + [...coming].filter((one) => one.to === to).length,
         tried: triedLately(sender),
-        ofSender: all.filter(({ record }) => record.sender === sender).length,
+        ofSender: all.filter((one) => one.sender === sender).length,
         kept: all.length,
       }
     },
+    roomOf(sender) {
+      const all = counted()
+      const own = all.filter((one) => one.sender === sender)
+      const left = (most: number, of: readonly Coming[]) => most - sumOf(of.map(({ bytes }) => bytes))
+      return {
+        files: KEPT_ARTIFACTS - sumOf(all.map(({ files }) => files)),
+        bytes: Math.min(left(KEPT_ARTIFACT_BYTES, all), left(KEPT_ARTIFACT_BYTES_PER_SENDER, own)),
+      }
+    },
+    prepare(one) {
+      coming.add(one)
+      return () => coming.delete(one)
+    },
+    copies,
     tried(sender) {
       const count = triedLately(sender) + 1
       const now = clock.monotonicMs()
@@ -197,11 +248,12 @@ export function createHandoffs({ file, clock, damaged }: HandoffsOptions): Hando
     },
     purge(session) {
       const own = current().filter(({ record }) => record.session === session)
-      for (const { record } of own) kept.delete(record.id)
+      for (const { record } of own) forget(record, true)
       // Lines that nobody wants any more may be of it as well.
       file.keepOnly(places)
       return own.length
     },
+    tick: () => void current(),
     whenKept: file.whenKept,
   }
 }

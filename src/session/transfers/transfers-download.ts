@@ -1,5 +1,5 @@
 /**
- * FileDownload: a file, or the list of a directory, from where the client goes on. It is decided before anything is
+ * FileDownload: a file, the list of a directory, or what came with a handoff, from where the client goes on. It is decided before anything is
  * opened; what cannot be sent now is not read.
  * Rules: docs/protocol.md, section 3 (files).
  * @module
@@ -8,14 +8,15 @@
 import { defer } from '../../base/deferred.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { isWithin } from '../../base/text/lexical-path.ts'
-import type { FileAction } from '../../defense/facts.ts'
+import type { FileAction, TakenArtifact } from '../../defense/facts.ts'
 import type { Screen } from '../../defense/firewall/screen.ts'
 import { stricter } from '../../defense/level.ts'
 import { Warrant } from '../../defense/warrant.ts'
+import { SassError } from '../../errors.ts'
 import { CHUNK_BYTES } from '../../limits.ts'
 import type { FileReader, SessionView } from '../../ports.ts'
 import { readRemotePath } from '../../sandbox/files/remote-path.ts'
-import { contentSourceNumber } from '../../wire/content-source.ts'
+import { type ContentSource, contentSourceNumber } from '../../wire/content-source.ts'
 import { type FileDownloadRequest, fileChunk, fileDownloadEnd } from '../../wire/file-messages.ts'
 import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { setOf } from '../common/rooms.ts'
@@ -24,6 +25,7 @@ import { fileQuestion, findingsIn } from '../executions/injection-event.ts'
 import type { WhyEnded } from '../executions/transfers.ts'
 import { askMeanwhile } from '../standing/asking-meanwhile.ts'
 import type { ConfirmationOutcome } from '../standing/confirmations.ts'
+import { copyName, handoffEvent } from '../standing/handoff-record.ts'
 import { createFileScreen } from './screened-file.ts'
 import {
   createWaker,
@@ -31,6 +33,7 @@ import {
   failTransfer,
   mistake,
   movedMeanwhile,
+  note,
   type TransferEnd,
   whenOver,
   withView,
@@ -38,9 +41,26 @@ import {
 
 type DownloadAction = Extract<FileAction, { kind: 'download' }>
 
+type Opened = {
+  readonly reader: FileReader
+  readonly source: ContentSource
+  /** Whether the whole is what it must be; throws where not. */
+  readonly check?: (sha256: Uint8Array) => void
+}
+
+/** What may be given, and how it is opened once it may. */
+type Given = {
+  readonly action: DownloadAction | TakenArtifact
+  readonly path: string
+  /** Undefined: nobody is there any more. `currentView` waits for whoever works on the branch. */
+  open(currentView: () => Promise<SessionView | undefined>, limitBytes: number): Promise<Opened | undefined>
+}
+
 export function download(peer: Peer, call: Call): void {
   if (!call.message.ok) return mistake(peer, call, '')
   const request = call.message.value as FileDownloadRequest
+  if (request.handoff_id !== undefined)
+    return attempt(peer, call, handedAim(peer, call, encodeHex(request.handoff_id), request))
   const remote = readRemotePath(peer.rooms.planner.workspaceRoot, request.remote_path)
   if (!remote.ok) return mistake(peer, call, `remote_path ${remote.problem}`)
   const nothing = () => {}
@@ -57,18 +77,11 @@ export function download(peer: Peer, call: Call): void {
   )
 }
 
-function aimOf(peer: Peer, call: Call, view: SessionView, path: string, request: FileDownloadRequest): Aim {
-  const { real, kind, size } = peer.rooms.files.look(view, path)
-  const { offset } = request
-  const action: DownloadAction = { kind: 'download', path, real, size: kind === 'file' ? size : null, offset }
-  return { action, look: NOT_LOOKED, go: (warrant) => begin(peer, call, request, action, warrant) }
-}
-
 function begin(
   peer: Peer,
   call: Call,
   request: FileDownloadRequest,
-  action: DownloadAction,
+  { action, path, open }: Given,
   warrant: Warrant,
 ): void {
   const { rooms, connection, caller, session } = peer
@@ -152,7 +165,7 @@ function begin(
     const isReleased = (outcome: ConfirmationOutcome) => answer.resolve(outcome === 'approved')
     withdraw = askMeanwhile(
       { ...rooms, record: (event) => rooms.audit.append(event, true) },
-      fileQuestion({ agent: caller?.name ?? '', sessionId: session?.id ?? '', path: action.path }, of),
+      fileQuestion({ agent: caller?.name ?? '', sessionId: session?.id ?? '', path }, of),
       isReleased,
     )
     return Promise.race([answer.promise, gone.promise.then(() => false)]).finally(() => {
@@ -164,7 +177,7 @@ function begin(
       ? undefined
       : createFileScreen({ open: () => rooms.firewall.open(true), send: sendPieces, ask: asked })
 
-  async function sendAll(reader: FileReader, isInternal: boolean): Promise<Uint8Array | undefined> {
+  async function sendAll({ reader, source }: Opened): Promise<Uint8Array | undefined> {
     const { size, offset, mode, kind } = reader
     const metadata = {
       remote_path: request.remote_path,
@@ -172,7 +185,7 @@ function begin(
       offset,
       mode,
       kind: kind === 'directory' ? 1 : 0,
-      content_source: contentSourceNumber(isInternal ? 'FILE_INTERNAL' : 'FILE_EXTERNAL'),
+      content_source: contentSourceNumber(source),
     }
     connection.message(streamId, fileChunk.encode({ metadata }))
     const buffer = new Uint8Array(Math.min(CHUNK_BYTES, Math.max(1, size - offset)))
@@ -190,19 +203,13 @@ function begin(
   async function work(): Promise<TransferEnd> {
     let reader: FileReader | undefined
     try {
-      // It may have waited, and the branch may have been mounted anew: what was decided upon must still be so.
-      const view = await currentView()
-      if (isLeft || view === undefined) return { outcome: 'left', bytes: sent, sha256: null }
-      if (rooms.files.look(view, action.path).real !== action.real) throw movedMeanwhile()
-      reader = await rooms.files.read(view, action.real, action.offset, request.sha256, limitBytes)
-      const { size } = reader
-      const digest = isLeft
-        ? undefined
-        : await sendAll(
-            reader,
-            view.writable.some((root) => isWithin(root, action.real)),
-          )
+      const opened = await open(currentView, limitBytes)
+      reader = opened?.reader
+      if (isLeft || opened === undefined) return { outcome: 'left', bytes: sent, sha256: null }
+      const { size } = opened.reader
+      const digest = await sendAll(opened)
       if (digest === undefined || isLeft) return { outcome: 'left', bytes: sent, sha256: null }
+      opened.check?.(digest)
       const found = findingsIn(screen?.screens ?? [])
       const findings = found.length > 0 ? found : undefined
       connection.end(streamId, fileDownloadEnd.encode({ sha256: digest, total_size: size, findings }))
@@ -218,5 +225,69 @@ function begin(
     }
   }
 
-  whenOver(work(), peer, call, { place, action, warrant })
+  const handoff = action.kind === 'take_handoff' ? action.id : undefined
+  whenOver(work(), peer, call, { place, action, warrant, handoff })
+}
+
+function aimOf(peer: Peer, call: Call, view: SessionView, path: string, request: FileDownloadRequest): Aim {
+  const { real, kind, size } = peer.rooms.files.look(view, path)
+  const { offset } = request
+  const action: DownloadAction = { kind: 'download', path, real, size: kind === 'file' ? size : null, offset }
+  const given: Given = {
+    ...{ action, path },
+    async open(currentView, limitBytes) {
+      // It may have waited, and the branch may have been mounted anew: what was decided upon must still be so.
+      const now = await currentView()
+      if (now === undefined) return undefined
+      if (peer.rooms.files.look(now, path).real !== real) throw movedMeanwhile()
+      const isInternal = now.writable.some((root) => isWithin(root, real))
+      return {
+        reader: await peer.rooms.files.read(now, real, offset, request.sha256, limitBytes),
+        source: isInternal ? 'FILE_INTERNAL' : 'FILE_EXTERNAL',
+      }
+    },
+  }
+  return { action, look: NOT_LOOKED, go: (warrant) => begin(peer, call, request, given, warrant) }
+}
+
+/** A file that came with a handoff, to whom it is for. */
+function handedAim(peer: Peer, call: Call, id: string, request: FileDownloadRequest): Aim {
+  const { rooms } = peer
+  const { remote_path: artifact, offset, sha256 } = request
+  const action: TakenArtifact = { kind: 'take_handoff', id, artifact }
+  const given: Given = {
+    ...{ action, path: artifact },
+    async open(_currentView, limitBytes) {
+      const found = rooms.handoffs.find(id)
+      const isOwn = found !== undefined && found.to === peer.caller?.name
+      const index = isOwn
+        ? found.artifacts.findIndex((one) => one.path === artifact && one.sha256 !== '')
+        : -1
+      const kept = found?.artifacts[index]
+      if (found === undefined || kept === undefined)
+        throw new SassError(
+          'PROCESS_NOT_FOUND',
+          'No handoff with that id has brought you a file of that name: take it again, which says what there is.',
+        )
+      if (kept.size > limitBytes)
+        throw new SassError(
+          'FILE_TOO_LARGE',
+          `The file has ${kept.size} bytes, and ${limitBytes} may be transferred.`,
+        )
+      return {
+        reader: await rooms.handoffs.copies.open(copyName(id, index), offset, sha256),
+        source: 'AGENT_HANDOFF',
+        check(whole) {
+          if (encodeHex(whole) === kept.sha256) return
+          const event = { ...handoffEvent('rejected', found), rule: 'handoff.digest', is_critical: true }
+          note(peer, event)
+          throw new SassError(
+            'HANDOFF_REJECTED',
+            'The file is not what was sent: its digest is another one; ask its sender to send it again.',
+          )
+        },
+      }
+    },
+  }
+  return { action, look: NOT_LOOKED, go: (warrant) => begin(peer, call, request, given, warrant) }
 }

@@ -8,10 +8,10 @@
 import { sha256 } from '../../base/crypto/hash.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
-import type { Action, FileAction } from '../../defense/facts.ts'
+import type { Action, FileAction, TakenArtifact } from '../../defense/facts.ts'
 import { Warrant } from '../../defense/warrant.ts'
 import { asSassError, type Code, mayTellAgent, SassError } from '../../errors.ts'
-import type { SessionView } from '../../ports.ts'
+import type { AuditEvent, SessionView } from '../../ports.ts'
 import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { attempt } from '../decisions/attempt.ts'
 import type { TransferPlace, WhyEnded } from '../executions/transfers.ts'
@@ -66,33 +66,43 @@ export type TransferEnd = {
   readonly sha256: string | null
 }
 
-/** Digests and sizes: neither the name nor the content ever enters the chain. */
-function recordEnd(
-  peer: Peer,
-  action: FileAction,
-  warrant: Warrant,
-  { outcome, bytes, sha256: digest }: TransferEnd,
-): void {
-  const { rooms, caller, session } = peer
+/** It has happened, whatever can be written. */
+export function note({ rooms }: Pick<Peer, 'rooms'>, event: AuditEvent): void {
   try {
-    rooms.audit.append(
-      {
-        type: 'transfer_ended',
-        what: action.kind,
-        agent: caller?.name ?? null,
-        instance: session?.instance ?? null,
-        session: session?.id ?? null,
-        warrant: warrant.id,
-        path_digest: encodeHex(sha256(encodeUtf8(action.path))),
-        outcome,
-        bytes,
-        sha256: digest,
-      },
-      true,
-    )
+    rooms.audit.append(event, true)
   } catch (cause) {
     rooms.log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
   }
+}
+
+/** What is transferred, once that is permitted. */
+export type Permitted = {
+  readonly action: FileAction | TakenArtifact
+  readonly warrant: Warrant
+  /** The handoff that it goes with. */
+  readonly handoff?: string | undefined
+}
+
+/** Digests and sizes: neither the name nor the content ever enters the chain. */
+export function recordEnd(
+  peer: Pick<Peer, 'rooms' | 'caller' | 'session'>,
+  { action, warrant, handoff }: Permitted,
+  { outcome, bytes, sha256: digest }: TransferEnd,
+): void {
+  const { caller, session } = peer
+  note(peer, {
+    type: 'transfer_ended',
+    what: action.kind,
+    agent: caller?.name ?? null,
+    instance: session?.instance ?? null,
+    session: session?.id ?? null,
+    warrant: warrant.id,
+    path_digest: encodeHex(sha256(encodeUtf8('path' in action ? action.path : action.artifact))),
+    outcome,
+    bytes,
+    sha256: digest,
+    ...(handoff === undefined ? {} : { handoff }),
+  })
 }
 
 /** When the work on a transfer is over its place is free, and its end is recorded. */
@@ -100,12 +110,12 @@ export function whenOver(
   work: Promise<TransferEnd>,
   peer: Peer,
   call: Call,
-  { place, action, warrant }: { place: TransferPlace; action: FileAction; warrant: Warrant },
+  { place, ...permitted }: Permitted & { readonly place: TransferPlace },
 ): void {
   work.then(
     (end) => {
       place.end()
-      recordEnd(peer, action, warrant, end)
+      recordEnd(peer, permitted, end)
     },
     (cause: unknown) => {
       place.end()

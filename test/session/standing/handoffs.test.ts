@@ -1,12 +1,17 @@
 import t from 'tap'
 import {
+  KEPT_ARTIFACT_BYTES,
+  KEPT_ARTIFACT_BYTES_PER_SENDER,
+  KEPT_ARTIFACTS,
+} from '../../../src/defense/handoffs/limits.ts'
+import {
   type HandoffRecord,
   readHandoffLine,
   sentLine,
   takenLine,
 } from '../../../src/session/standing/handoff-record.ts'
 import { createHandoffs } from '../../../src/session/standing/handoffs.ts'
-import { stageClock, stageLineFile } from '../stage.ts'
+import { stageClock, stageCopies, stageLineFile } from '../stage.ts'
 
 const DAY_MS = 24 * 3_600_000
 const id = (number: number): string => number.toString(16).padStart(32, '0')
@@ -16,18 +21,23 @@ function record(number: number, change: Partial<HandoffRecord> = {}): HandoffRec
     ...{ id: id(number), from: 'ci-1', sender: 'ci', session: 's', to: 'helper', digest: 'd', sealed: 'x' },
     ...{ task: 'task', taskId: undefined, previous: undefined, persistent: ['b'], criticality: 2 },
     ...{ classification: 0, depth: 1, injection: 0, hidden: 0, sentAtMs: stageClock().wallMs() },
+    artifacts: [],
     ...change,
   }
 }
 
-function stage(file = stageLineFile(), clock = stageClock()) {
+function stage(file = stageLineFile(), clock = stageClock(), copies = stageCopies()) {
   const damaged: number[] = []
-  const handoffs = createHandoffs({ file, clock, damaged: (lines) => damaged.push(lines) })
-  return { file, clock, damaged, handoffs }
+  const handoffs = createHandoffs({ file, copies, clock, damaged: (lines) => damaged.push(lines) })
+  return { file, copies, clock, damaged, handoffs }
 }
 
 t.test('a line comes back as it was written, and nothing else is one', async (t) => {
-  for (const change of [{}, { taskId: 'T', previous: id(9), persistent: [] }]) {
+  const artifacts = [
+    { path: 'a b', size: 3, sha256: 'f'.repeat(64), why: '' },
+    { path: 'logs', size: 0, sha256: '', why: 'It is a directory.' },
+  ]
+  for (const change of [{}, { taskId: 'T', previous: id(9), persistent: [] }, { artifacts }]) {
     const one = record(1, change)
     t.strictSame(readHandoffLine(sentLine(one, '{"a":1}')), { kind: 'sent', record: one, content: '{"a":1}' })
   }
@@ -42,6 +52,12 @@ t.test('a line comes back as it was written, and nothing else is one', async (t)
     '["gone","a"]',
     JSON.stringify(values.slice(0, -1)),
     JSON.stringify([...values, 1]),
+    JSON.stringify([...values, [1]]),
+    JSON.stringify([...values, [['a', 1, '']]]),
+    JSON.stringify([...values, [['a', 1, '', '', '']]]),
+    JSON.stringify([...values, [['a', -1, '', '']]]),
+    JSON.stringify([...values, [['a', 1, '', null]]]),
+    JSON.stringify([...values, [], []]),
     ...values.map((_value, at) => JSON.stringify(values.with(at, null))),
     JSON.stringify(values.with(12, -1)),
     JSON.stringify(values.with(17, [1])),
@@ -175,4 +191,52 @@ t.test('a purge erases what a session has sent, and a full disk keeps nothing', 
   file.isFull = true
   t.throws(() => handoffs.add(record(3), ''), { code: 'STATE_UNWRITABLE' })
   t.equal(handoffs.find(id(3)), undefined)
+})
+
+const brings = (...sizes: readonly number[]) => ({
+  artifacts: sizes.map((size, index) => ({ path: `${index}`, size, sha256: 'f'.repeat(64), why: '' })),
+})
+
+t.test(
+  'what it has brought goes with it: when it is over, purged, or named by none that is kept',
+  async (t) => {
+    const clock = stageClock()
+    const file = stageLineFile()
+    const names = [`${id(1)}-0`, `${id(1)}-1`, `${id(2)}-0`, `${id(3)}-0`]
+    const first = stage(file, clock, stageCopies(...names, 'left-by-a-crash'))
+    first.handoffs.tick()
+    t.strictSame(first.copies.names, [], 'nothing is kept yet')
+    first.copies.names = [...names]
+    first.handoffs.add(record(1, brings(1, 2)), '')
+    first.handoffs.add(record(2, { ...brings(4), session: 'other' }), '')
+    clock.pass(DAY_MS - 1)
+    first.handoffs.add(record(3, { ...brings(8), sentAtMs: clock.wallMs() }), '')
+    const { handoffs, copies } = stage(
+      stageLineFile(file.lines),
+      clock,
+      stageCopies(...names, 'left-by-a-crash'),
+    )
+    handoffs.tick()
+    t.strictSame(copies.names, names, 'a daemon that comes after removes what a crash has left')
+    t.equal(handoffs.purge('other'), 1)
+    t.strictSame([copies.erased, copies.names], [[names[2]], [names[0], names[1], names[3]]])
+    clock.pass(1)
+    handoffs.tick()
+    t.strictSame([copies.erased.length, copies.names], [1, [names[3]]])
+  },
+)
+
+t.test('room for files is counted over all, of each sender, and with what is being made ready', async (t) => {
+  const { handoffs } = stage()
+  const whole = { files: KEPT_ARTIFACTS, bytes: KEPT_ARTIFACT_BYTES_PER_SENDER }
+  t.strictSame(handoffs.roomOf('ci'), whole)
+  handoffs.add(record(1, brings(10, 20)), '')
+  t.strictSame(handoffs.roomOf('ci'), { files: whole.files - 2, bytes: whole.bytes - 30 })
+  t.strictSame(handoffs.roomOf('x'), { files: whole.files - 2, bytes: whole.bytes })
+  const coming = { sender: 'x', to: 'helper', files: 1, bytes: KEPT_ARTIFACT_BYTES - 100 }
+  const done = handoffs.prepare(coming)
+  t.strictSame(handoffs.roomOf('ci'), { files: whole.files - 3, bytes: 70 })
+  t.strictSame(handoffs.counts('x', 'helper'), { waiting: 2, tried: 0, ofSender: 1, kept: 2 })
+  done()
+  t.strictSame(handoffs.counts('x', 'helper'), { waiting: 1, tried: 0, ofSender: 0, kept: 1 })
 })
