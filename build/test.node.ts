@@ -64,20 +64,18 @@ async function vulnerabilities(): Promise<boolean | string> {
 
 /** What needs no test: the number that passed and failed, and what could not be said. */
 async function checks(): Promise<TapCounts> {
-  const results: boolean[] = []
-  if (existsSync(join(root, SOURCES.daemonEntry))) {
-    results.push(await passes('build', process.execPath, ['build/bundle.node.ts']))
-  }
-  const types = await passes('types', bin('tsc'), ['-p', 'tsconfig.json'])
-  const pureTypes = await passes('types of the pure files, without Node', bin('tsc'), [
-    '-p',
-    'tsconfig.pure.json',
-  ])
-  results.push(types && pureTypes)
-  results.push(await passes('style', bin('biome'), ['check', '--log-level=error', '.']))
+  const built = existsSync(join(root, SOURCES.daemonEntry))
+    ? [await passes('build', process.execPath, ['build/bundle.node.ts'])]
+    : []
   const shipped = ['check', '--config', 'sass.edge.json', '--files', '.']
-  results.push(await passes('what ships, as a repository', join(root, 'bin/sass-edge'), shipped))
-  const known = await vulnerabilities()
+  const [types, pureTypes, style, ships, known] = await Promise.all([
+    passes('types', bin('tsc'), ['-p', 'tsconfig.json']),
+    passes('types of the pure files, without Node', bin('tsc'), ['-p', 'tsconfig.pure.json']),
+    passes('style', bin('biome'), ['check', '--log-level=error', '.']),
+    passes('what ships, as a repository', join(root, 'bin/sass-edge'), shipped),
+    vulnerabilities(),
+  ])
+  const results = [...built, types && pureTypes, style, ships]
   const skips = typeof known === 'string' ? [known] : []
   if (typeof known === 'boolean') results.push(known)
   const passed = results.filter(Boolean).length
