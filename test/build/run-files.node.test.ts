@@ -54,7 +54,8 @@ t.test('what files say is one document, with their points as they are', async (t
 t.test('what fails, crashes, is killed, or says too little is not ok', async (t) => {
   const wrong = {
     fails: `t.equal(1, 2, 'wrong')`,
-    throws: `throw new Error('no')`,
+    throws: `t.test('x', () => { throw new Error('no') })`,
+    exits: `process.exit(1)`,
     unfinished: `t.test('begun', async () => { t.pass(); process.exit(0) })`,
     killed: `t.pass('x')\nprocess.kill(process.pid, 'SIGKILL')\nawait new Promise(() => {})`,
     leaves: `process.reallyExit(0)`,
