@@ -22,7 +22,7 @@ const { root } = SOURCES
 const PARALLEL_FILES = Math.ceil(1.5 * availableParallelism())
 /** Far more than the longest takes on a loaded machine. */
 const FILE_SECONDS = 600
-const KILL_SECONDS = FILE_SECONDS + 10
+const KILL_SECONDS = FILE_SECONDS + 30
 const NOTHING: TapCounts = { passed: 0, failed: 0, skipped: 0, skips: [] }
 
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
