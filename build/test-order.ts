@@ -15,15 +15,12 @@ export const WAITING: readonly string[] = [
   'test/integration/disk-slow.node.test.ts',
   'test/integration/mcp-policy.node.test.ts',
   'test/integration/reconnect.node.test.ts',
-  'test/integration/metrics.node.test.ts',
   'test/integration/drain.node.test.ts',
   'test/integration/incidents.node.test.ts',
   'test/integration/egress-datagrams.node.test.ts',
   'test/integration/agentic-risks-trust.node.test.ts',
   'test/integration/enroll.node.test.ts',
-  'test/integration/plan-courses.node.test.ts',
   'test/integration/reconnect-cli.node.test.ts',
-  'test/integration/lists.node.test.ts',
 ]
 const WAITING_JOBS = 2
 
@@ -34,9 +31,11 @@ export const LONGEST: readonly string[] = [
   'test/build/systemd.node.test.ts',
   'test/integration/disk-full.node.test.ts',
   'test/integration/clock.node.test.ts',
+  'test/integration/metrics.node.test.ts',
   'test/integration/record-share.node.test.ts',
   'test/session/cost.test.ts',
   'test/integration/view.node.test.ts',
+  'test/integration/plan-courses.node.test.ts',
   'test/integration/bounds-of-work.node.test.ts',
   'test/defense/gate-work.test.ts',
   'test/integration/agentic-risks.node.test.ts',
