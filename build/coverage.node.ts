@@ -45,8 +45,6 @@ const { root } = SOURCES
 const FLOOR_PERCENT = 95
 /** A report is some 1 MB, and a run writes thousands of them. */
 const COLLECT_MS = 500
-/** A process that reports takes longer: far more than the time that a file has otherwise. */
-const FILE_SECONDS = 600
 const OUT = join(root, SOURCES.outDirectory)
 const LAST_RUN = join(root, '.tap/coverage.json')
 
@@ -169,7 +167,7 @@ async function runTests(files: readonly string[], take: (report: Report) => void
   chmodSync(directory, 0o1777)
   const child = spawn(process.execPath, [join(root, 'build/test.node.ts'), ...files], {
     cwd: root,
-    env: { ...process.env, NODE_V8_COVERAGE: directory, TAP_TIMEOUT: String(FILE_SECONDS) },
+    env: { ...process.env, NODE_V8_COVERAGE: directory },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   let merged = 0

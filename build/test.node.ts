@@ -10,15 +10,19 @@
 import { spawn } from 'node:child_process'
 import { createWriteStream, existsSync, globSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { join, relative } from 'node:path'
 import { SOURCES } from './bundle.node.ts'
+import { runFiles } from './run-files.node.ts'
 import { createTapSummary, type TapCounts } from './tap-summary.ts'
+import { inLanes } from './test-order.ts'
 import { askVulnerabilities } from './vulnerabilities.node.ts'
 
 const { root } = SOURCES
 /** A file that runs whole daemons waits for more than half of its time: for disks, held answers, time that passes. */
 const PARALLEL_FILES = Math.ceil(1.5 * availableParallelism())
+/** Far more than the longest takes on a loaded machine. */
+const FILE_SECONDS = 600
+const KILL_SECONDS = FILE_SECONDS + 30
 const NOTHING: TapCounts = { passed: 0, failed: 0, skipped: 0, skips: [] }
 
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
@@ -60,20 +64,18 @@ async function vulnerabilities(): Promise<boolean | string> {
 
 /** What needs no test: the number that passed and failed, and what could not be said. */
 async function checks(): Promise<TapCounts> {
-  const results: boolean[] = []
-  if (existsSync(join(root, SOURCES.daemonEntry))) {
-    results.push(await passes('build', process.execPath, ['build/bundle.node.ts']))
-  }
-  const types = await passes('types', bin('tsc'), ['-p', 'tsconfig.json'])
-  const pureTypes = await passes('types of the pure files, without Node', bin('tsc'), [
-    '-p',
-    'tsconfig.pure.json',
-  ])
-  results.push(types && pureTypes)
-  results.push(await passes('style', bin('biome'), ['check', '--log-level=error', '.']))
+  const built = existsSync(join(root, SOURCES.daemonEntry))
+    ? [await passes('build', process.execPath, ['build/bundle.node.ts'])]
+    : []
   const shipped = ['check', '--config', 'sass.edge.json', '--files', '.']
-  results.push(await passes('what ships, as a repository', join(root, 'bin/sass-edge'), shipped))
-  const known = await vulnerabilities()
+  const [types, pureTypes, style, ships, known] = await Promise.all([
+    passes('types', bin('tsc'), ['-p', 'tsconfig.json']),
+    passes('types of the pure files, without Node', bin('tsc'), ['-p', 'tsconfig.pure.json']),
+    passes('style', bin('biome'), ['check', '--log-level=error', '.']),
+    passes('what ships, as a repository', join(root, 'bin/sass-edge'), shipped),
+    vulnerabilities(),
+  ])
+  const results = [...built, types && pureTypes, style, ships]
   const skips = typeof known === 'string' ? [known] : []
   if (typeof known === 'boolean') results.push(known)
   const passed = results.filter(Boolean).length
@@ -98,25 +100,14 @@ async function prepareRunner(): Promise<boolean> {
 async function runTests(files: readonly string[]): Promise<TapCounts> {
   mkdirSync(join(root, '.tap'), { recursive: true })
   const results = createWriteStream(join(root, '.tap/results.tap'))
-  const child = spawn(bin('tap'), ['run', '--reporter=tap', `--jobs=${PARALLEL_FILES}`, ...files], {
-    cwd: root,
-    env: environment,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const exited = new Promise<number>((resolve) => {
-    child.once('error', () => resolve(127))
-    child.once('exit', (code) => resolve(code ?? 1))
-  })
   const summary = createTapSummary()
-  for await (const line of createInterface({ input: child.stdout })) {
+  const options = { cwd: root, env: environment, seconds: FILE_SECONDS, killSeconds: KILL_SECONDS }
+  await runFiles(inLanes(files, PARALLEL_FILES), options, (line) => {
     results.write(`${line}\n`)
     for (const shown of summary.line(line)) console.log(shown)
-  }
-  const code = await exited
+  })
   await new Promise<void>((resolve) => results.end(resolve))
-  const counts = summary.counts()
-  // A runner that ends badly has not run everything, whatever it counted.
-  return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts
+  return summary.counts()
 }
 
 const asked = process.argv.slice(2)
@@ -126,9 +117,9 @@ if (missing.length > 0) {
   console.log(`0 passed, ${missing.length} failed`)
   process.exit(1)
 }
-const files = (asked.length > 0 ? asked : [join(root, 'test')]).flatMap((path) =>
-  statSync(path).isDirectory() ? globSync(join(path, '**/*.test.ts')).sort() : [path],
-)
+const files = (asked.length > 0 ? asked : [join(root, 'test')])
+  .flatMap((path) => (statSync(path).isDirectory() ? globSync(join(path, '**/*.test.ts')).sort() : [path]))
+  .map((path) => relative(root, path))
 const checked = asked.length > 0 ? NOTHING : await checks()
 const tested = (await prepareRunner()) ? await runTests(files) : { ...NOTHING, failed: files.length }
 const skips = [...checked.skips, ...tested.skips]

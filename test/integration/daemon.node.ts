@@ -3,8 +3,18 @@
  * Needs what `npm run build` leaves in dist/.
  * @module
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -116,11 +126,36 @@ export function changeConfig(directory: string, change: Json): void {
 /** Commands change the real files: for tests that look at what a command has left there, or at its processes. */
 export const ON_REAL_FILES: Json = { sandbox: { require: 'none' }, security: { opaque: 'allow' } }
 
+/** Installations by number and by the bundle that made them; the next of this process. */
+const MADE = join(ROOT, '.tap/installations')
+let installed = 0
+
+/**
+ * A directory with an installation as `sass-edge init` makes it. Each is made once: the first of any file of tests is the
+ * same as that of another, and those of one file differ.
+ */
+async function made(): Promise<string> {
+  const bundle = statSync(join(ROOT, 'dist/sass-edge.mjs')).mtimeMs
+  const place = join(MADE, `${bundle}-${installed++}`)
+  if (existsSync(place)) return place
+  mkdirSync(MADE, { recursive: true })
+  const own = mkdtempSync(join(MADE, 'new-'))
+  const { code, stderr } = await sassEdge(['init', '--port', '0'], { cwd: own })
+  if (code !== 0) throw new Error(stderr)
+  try {
+    renameSync(own, place)
+  } catch {
+    // Another process was quicker.
+    rmSync(own, { recursive: true })
+  }
+  return place
+}
+
 /** A new directory with an installation in its .sass-edge, as `sass-edge init` makes it, on any free port. */
 export async function install(t: Scope, change: Json = {}): Promise<string> {
   const directory = temporary(t)
-  const made = await sassEdge(['init', '--port', '0'], { cwd: directory })
-  if (made.code !== 0) throw new Error(made.stderr)
+  // With its modes.
+  execFileSync('cp', ['-a', join(await made(), '.sass-edge'), directory])
   changeConfig(directory, change)
   return directory
 }

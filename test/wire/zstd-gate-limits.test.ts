@@ -150,12 +150,13 @@ t.test('refuses what keeps JavaScript decoders busy for seconds or for ever (SS-
     return frame(head(131_072), blockOf(COMPRESSED, [1 << 3, 0x41, ...number, 0x54, 0, 0, 52, 1], true))
   }
   for (const bytes of [greedy(4_000), greedy(43_690), greedy(98_047), endless()]) {
-    // The best of three: what else the machine does is not measured here.
+    // Of the processor, and the best of three: what else the machine does is not measured here.
     const tookMs: number[] = []
     for (let run = 0; run < 3; run += 1) {
-      const began = performance.now()
+      const began = process.cpuUsage()
       t.match(await decompress(bytes), { ok: false, code: 'FRAME_MALFORMED' })
-      tookMs.push(performance.now() - began)
+      const { user, system } = process.cpuUsage(began)
+      tookMs.push((user + system) / 1_000)
     }
     t.ok(Math.min(...tookMs) < 50, `${bytes.length} bytes: ${Math.min(...tookMs).toFixed(2)} ms`)
   }

@@ -45,11 +45,13 @@ t.test(
     t.ok(bytes.length < 600 && checkZstdFrame(bytes, PAYLOAD_PLAIN_BYTES).ok)
     t.equal(zstdDecompressSync(bytes).length, plainBytes, 'libzstd alone takes it')
     const decoder = createZstdDecoder(10)
+    // Of the processor, of all threads here: what else the machine does is not measured.
     const tookMs: number[] = []
     for (let run = 0; run < 3; run += 1) {
-      const began = performance.now()
+      const began = process.cpuUsage()
       t.equal(await decoder.decode(bytes, plainBytes), 'slow')
-      tookMs.push(performance.now() - began)
+      const { user, system } = process.cpuUsage(began)
+      tookMs.push((user + system) / 1_000)
     }
     t.ok(Math.min(...tookMs) < 50, `${Math.min(...tookMs).toFixed(1)} ms of 10`)
     const plain = somePlain(3_000, 3)
