@@ -3,7 +3,7 @@
  * @module
  */
 import { LOADERS as DEVICE_LOADERS, FOREIGN_WORDS, type Loader } from './device-commands.node.ts'
-import type { Command } from './words/command.ts'
+import type { NamedCommand } from './words/command.ts'
 import { type CommandName, SUMMARIES } from './words/summaries.ts'
 
 export { FOREIGN_WORDS } from './device-commands.node.ts'
@@ -45,7 +45,9 @@ export const LOADERS: Readonly<Record<CommandName, Loader>> = {
 }
 
 /** Every command, in the order of the overview: for the manual and for completion. */
-export async function loadCommands(): Promise<readonly Command[]> {
-  const names = Object.keys(SUMMARIES) as CommandName[]
-  return Promise.all(names.map(async (name) => (await LOADERS[name]()).command))
+export async function loadCommands(): Promise<readonly NamedCommand[]> {
+  const all = Object.entries(SUMMARIES) as [CommandName, string][]
+  return Promise.all(
+    all.map(async ([name, summary]) => ({ ...(await LOADERS[name]()).command, name, summary })),
+  )
 }

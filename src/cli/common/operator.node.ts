@@ -7,15 +7,20 @@ import { visible } from '../../base/text/visible.ts'
 import type { Client } from '../../client/client.node.ts'
 import type { Outcome } from '../../client/operator-client.ts'
 import { type Code, SassError } from '../../errors.ts'
-import type { OptionSpec } from '../words/arguments.ts'
+import type { Described } from '../words/arguments.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { connectOperator, DEVICE_OPTIONS } from './device.node.ts'
 
-export const OPERATOR_OPTIONS: readonly OptionSpec[] = Object.freeze([
-  { name: 'target', value: 'TARGET', description: 'the device; else that of the nearest .sass-edge' },
+/** Which device, where no word of the command names one. */
+export const TARGET_OPTION: Described = Object.freeze({
+  '--target TARGET': 'the device; else that of the nearest .sass-edge',
+})
+
+export const OPERATOR_OPTIONS: Described = Object.freeze({
+  ...TARGET_OPTION,
   ...DEVICE_OPTIONS,
-])
+})
 
 /** Connects as an operator, does `use`, and hangs up however that ends. */
 export async function asOperator<T>(

@@ -18,7 +18,6 @@ import { localConfig } from '../common/local-config.node.ts'
 import { asOperator, utcTime } from '../common/operator.node.ts'
 import { duration, optionValue, optionValues } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { parseTarget, targetAddress } from '../words/target.ts'
 
 /** Where clients reach a device, which key it shows, and what it is called. */
@@ -140,7 +139,7 @@ export async function invite(context: CommandContext, name: string): Promise<num
   const line = lineFor(reached, { agent: name, token, expiresAt })
   context.output.note(`Good once, until ${utcTime(expiresAt)}, for whoever has it first. On the client:`)
   context.output.note('  sass-edge enroll -     and paste it there')
-  context.output.result(
+  return context.output.result(
     {
       line,
       agent: name,
@@ -152,5 +151,4 @@ export async function invite(context: CommandContext, name: string): Promise<num
     },
     [line],
   )
-  return EXIT.OK
 }

@@ -24,9 +24,7 @@ import { localConfig, takeWords } from '../common/local-config.node.ts'
 import { utcTime } from '../common/operator.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const RELOAD_LINE = 'Have the daemon apply it with sass-edge reload.'
 
@@ -111,11 +109,10 @@ function add(context: CommandContext, loaded: LoadedConfig, name: string): numbe
   const entry = entryFor(key)
   const lines = [`Added ${role} ${name} with capability ${capability} to ${loaded.path}.`]
   if (keyOption === undefined) lines.push(`Its private key is ${base}.key: move it to where it is used.`)
-  context.output.result(
+  return context.output.result(
     { added: entry, config: loaded.path, ...(keyOption === undefined ? { key_file: `${base}.key` } : {}) },
     [...lines, RELOAD_LINE],
   )
-  return EXIT.OK
 }
 
 /** Takes all that the book has under a name out of it; false where it has nothing. */
@@ -147,11 +144,10 @@ function remove(context: CommandContext, loaded: LoadedConfig, name: string): nu
   }
   if (index !== -1) writeEdited(loaded, editedText(loaded, 'agents', listed(loaded).toSpliced(index, 1)))
   const where = index === -1 ? 'those who have enrolled or are invited' : loaded.path
-  context.output.result({ removed: name, config: loaded.path }, [
+  return context.output.result({ removed: name, config: loaded.path }, [
     `Removed ${name} from ${where}; its key files stay where they are.`,
     RELOAD_LINE,
   ])
-  return EXIT.OK
 }
 
 /** Under which key each may come in now. */
@@ -192,59 +188,35 @@ function list(context: CommandContext, loaded: LoadedConfig): number {
     capability,
     expires_at,
   }))
-  context.output.result({ agents: configured, enrolled, invited }, lines)
-  return EXIT.OK
+  return context.output.result({ agents: configured, enrolled, invited }, lines)
 }
 
 export const command: Command = {
-  name: 'agent',
-  summary: SUMMARIES.agent,
   usage: [
     'agent invite NAME [--role ROLE] [--capability SET] [--ttl TIME] [--address HOST[:PORT]]...',
     'agent add NAME [--role ROLE] [--capability SET] [--tier TIER] [--tools A,B] [--delegated-by NAME] [--key FILE]',
     'agent list',
     'agent remove NAME',
   ],
-  options: [
-    { name: 'role', value: 'ROLE', description: 'agent (the default) or operator' },
-    { name: 'capability', value: 'SET', description: 'the capability set that bounds it (default)' },
-    { name: 'tier', value: 'TIER', description: 'the tools that it may have at most: T1 to T5 (T3)' },
-    { name: 'tools', value: 'A,B', description: 'the tools of its tier that it has (all)' },
-    { name: 'delegated-by', value: 'NAME', description: 'the agent for whom it acts (itself)' },
-    {
-      name: 'key',
-      value: 'FILE',
-      description: 'add: its public key, 32 raw bytes; without it a new pair is made in keys/',
-    },
-    { name: 'ttl', value: 'TIME', description: 'invite: how long the line is good, up to 7d (1h)' },
-    {
-      name: 'address',
-      value: 'HOST[:PORT]',
-      repeat: true,
-      description: 'invite: where clients reach the device, up to four (where it listens)',
-    },
-    {
-      name: 'target',
-      value: 'TARGET',
-      description: 'invite: the device; else that of the nearest .sass-edge',
-    },
-  ],
-  examples: [
-    {
-      line: 'sass-edge agent invite laptop',
-      does: 'a line to paste on the laptop: it makes its own key there',
-    },
-    { line: 'sass-edge agent add laptop --key laptop.pub', does: 'let a key in that was made elsewhere' },
-    {
-      line: 'sass-edge agent add ci --capability build',
-      does: 'make a key here, bounded by capabilities.build',
-    },
-    {
-      line: 'sass-edge agent add helper --tier T2 --tools Read,Bash --delegated-by ci',
-      does: 'one that acts for ci, and may do no more than both may',
-    },
-    { line: 'sass-edge agent remove laptop', does: 'shut it out' },
-  ],
+  options: {
+    '--role ROLE': 'agent (the default) or operator',
+    '--capability SET': 'the capability set that bounds it (default)',
+    '--tier TIER': 'the tools that it may have at most: T1 to T5 (T3)',
+    '--tools A,B': 'the tools of its tier that it has (all)',
+    '--delegated-by NAME': 'the agent for whom it acts (itself)',
+    '--key FILE': 'add: its public key, 32 raw bytes; without it a new pair is made in keys/',
+    '--ttl TIME': 'invite: how long the line is good, up to 7d (1h)',
+    '--address HOST[:PORT]...': 'invite: where clients reach the device, up to four (where it listens)',
+    '--target TARGET': 'invite: the device; else that of the nearest .sass-edge',
+  },
+  examples: {
+    'sass-edge agent invite laptop': 'a line to paste on the laptop: it makes its own key there',
+    'sass-edge agent add laptop --key laptop.pub': 'let a key in that was made elsewhere',
+    'sass-edge agent add ci --capability build': 'make a key here, bounded by capabilities.build',
+    'sass-edge agent add helper --tier T2 --tools Read,Bash --delegated-by ci':
+      'one that acts for ci, and may do no more than both may',
+    'sass-edge agent remove laptop': 'shut it out',
+  },
   async run(context) {
     const [action, name, ...more] = takeWords(context, 2)
     if (action === 'list' && name === undefined && more.length === 0)

@@ -28,8 +28,6 @@ import { takeWords } from '../common/local-config.node.ts'
 import { utcTime } from '../common/operator.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { parseTarget, type Target, targetAddress } from '../words/target.ts'
 
 const STDIN_FD = 0
@@ -172,16 +170,14 @@ async function comeIn(
 }
 
 export const command: Command = {
-  name: 'enroll',
-  summary: SUMMARIES.enroll,
   usage: ['enroll -', 'enroll LINE'],
-  options: [
-    { name: 'name', value: 'NAME', description: 'what to call the device here (what it calls itself)' },
-  ],
-  examples: [
-    { line: 'sass-edge enroll -', does: 'paste the line there: then no history of a shell has it' },
-    { line: 'sass-edge enroll sass1:... --name porch', does: 'call the device porch from then on' },
-  ],
+  options: {
+    '--name NAME': 'what to call the device here (what it calls itself)',
+  },
+  examples: {
+    'sass-edge enroll -': 'paste the line there: then no history of a shell has it',
+    'sass-edge enroll sass1:... --name porch': 'call the device porch from then on',
+  },
   async run(context) {
     const line = lineOf(context)
     const name = optionValue(context.arguments.options, 'name') ?? line.device
@@ -218,11 +214,10 @@ export const command: Command = {
       public_key: encodeBase64Url(publicKeyOf(seed)),
       audit_key_file: auditKey,
     }
-    context.output.result(result, [
+    return context.output.result(result, [
       `${name} (${place.address}) lists this machine as ${line.agent}; its key is pinned, yours is ${path}.`,
       ...(auditKey === null ? [] : [`Its record is verified with sass-edge audit verify --key ${auditKey}.`]),
       `Next:  sass-edge exec ${name} -- uname -a`,
     ])
-    return EXIT.OK
   },
 }

@@ -19,7 +19,6 @@ import { connectDevice, keyPathOf } from '../common/device.node.ts'
 import { localConfig } from '../common/local-config.node.ts'
 import { doneMessage } from '../common/operator.node.ts'
 import type { CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 
 /** Of a pair: `BASE.key` and `BASE.pub`. */
 function takePlace(from: string, to: string): void {
@@ -80,11 +79,10 @@ export async function rotateKey(context: CommandContext, word: string | undefine
   // Used once, so that the old one is taken no more from here on.
   await (await connectDevice(context, word)).close()
   const publicKey = encodeBase64Url(publicKeyOf(seed))
-  context.output.result({ private_key_file: path, public_key_file: `${base}.pub`, public_key: publicKey }, [
-    `${path} is the new key for ${word}; the old one is taken no more.`,
-    `public key  ${publicKey}`,
-  ])
-  return EXIT.OK
+  return context.output.result(
+    { private_key_file: path, public_key_file: `${base}.pub`, public_key: publicKey },
+    [`${path} is the new key for ${word}; the old one is taken no more.`, `public key  ${publicKey}`],
+  )
 }
 
 export function rotateDeviceKey(context: CommandContext, isSwitch: boolean): number {
@@ -92,17 +90,15 @@ export function rotateDeviceKey(context: CommandContext, isSwitch: boolean): num
   const { key, certificate } = config.tls
   if (isSwitch) {
     switchToNextKey(key, certificate)
-    context.output.result({ key, switched: true }, [
+    return context.output.result({ key, switched: true }, [
       'The next start shows the new key: restart the daemon now.',
       'Clients that have come by since it was announced go over by themselves; the others stop, and name both keys.',
     ])
-    return EXIT.OK
   }
   const fingerprint = `sha256:${encodeBase64Url(makeNextKey(key))}`
-  context.output.result({ key, next_fingerprint: fingerprint, switched: false }, [
+  return context.output.result({ key, next_fingerprint: fingerprint, switched: false }, [
     `next fingerprint  ${fingerprint}`,
     'Have the daemon announce it with sass-edge reload. When every client has come by:',
     '  sass-edge keygen --device --switch     and restart the daemon',
   ])
-  return EXIT.OK
 }

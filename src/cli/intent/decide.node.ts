@@ -25,7 +25,6 @@ import { takeWords } from '../common/local-config.node.ts'
 import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { readGiven } from './given.node.ts'
 
 /** What was decided, as an exit code; everything else is EXIT.LOCAL. */
@@ -169,65 +168,41 @@ function replayRun(context: CommandContext, law: Law, logs: string): number {
   const result = replay(law, readLogs(logs), NO_SESSION)
   if (result.ok) {
     const { cycle, stateHash } = result.state
-    context.output.result({ ok: true, cycles: cycle, state_hash: stateHash }, [
+    return context.output.result({ ok: true, cycles: cycle, state_hash: stateHash }, [
       `${cycle} ${cycle === 1 ? 'cycle comes' : 'cycles come'} out as logged  ${stateHash}`,
     ])
-    return EXIT.OK
   }
   context.output.result({ ok: false, problem: result.problem }, [`differs: ${visible(result.problem)}`])
   return EXIT_DIFFERS
 }
 
 export const command: Command = {
-  name: 'decide',
-  summary: SUMMARIES.decide,
   usage: [
     'decide FILE [--logs DIR]',
     'decide --stdin [--logs DIR]',
     'decide --replay DIR',
     'decide --device FILE|--stdin [--said TEXT]',
   ],
-  options: [
-    { name: 'stdin', description: 'the proposals come on stdin' },
-    {
-      name: 'logs',
-      value: 'DIR',
-      description: 'make the cycle the next one of the run that is logged there',
-    },
-    {
-      name: 'replay',
-      value: 'DIR',
-      description: 'decide every cycle of that run once more, out of its logs alone',
-    },
-    {
-      name: 'run',
-      value: 'NAME',
-      description: 'the name of the run in its logs; decide where none is given',
-    },
-    {
-      name: 'directory',
-      value: 'DIR',
-      description: 'where artifacts, workspace and logs of proposals are; here',
-    },
-    { name: 'constitution', value: 'FILE', description: 'another constitution, with FILE.sha256 beside it' },
-    { name: 'pin', value: 'SHA256', description: 'the SHA-256 that the constitution must have' },
-    { name: 'device', description: 'have a device decide, which does what it permits' },
-    { name: 'target', value: 'TARGET', description: 'that device; else that of the nearest .sass-edge' },
-    { name: 'said', value: 'TEXT', description: 'with --device: what the proposals answer' },
+  options: {
+    '--stdin': 'the proposals come on stdin',
+    '--logs DIR': 'make the cycle the next one of the run that is logged there',
+    '--replay DIR': 'decide every cycle of that run once more, out of its logs alone',
+    '--run NAME': 'the name of the run in its logs; decide where none is given',
+    '--directory DIR': 'where artifacts, workspace and logs of proposals are; here',
+    '--constitution FILE': 'another constitution, with FILE.sha256 beside it',
+    '--pin SHA256': 'the SHA-256 that the constitution must have',
+    '--device': 'have a device decide, which does what it permits',
+    '--target TARGET': 'that device; else that of the nearest .sass-edge',
+    '--said TEXT': 'with --device: what the proposals answer',
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge decide proposals.json', does: 'exit code 0: ACTION, 1: REFUSE, 2: EXIT' },
-    {
-      line: 'sass-edge decide --stdin --logs run1 < proposals.json',
-      does: 'the same, as the next cycle of a run',
-    },
-    {
-      line: 'sass-edge decide --device --said "Hello" proposals.json',
-      does: 'the device decides and does it; what it read or said is on stdout',
-    },
-    { line: 'sass-edge decide --replay run1', does: 'exit code 0: everything comes out as it is logged' },
-  ],
+  },
+  examples: {
+    'sass-edge decide proposals.json': 'exit code 0: ACTION, 1: REFUSE, 2: EXIT',
+    'sass-edge decide --stdin --logs run1 < proposals.json': 'the same, as the next cycle of a run',
+    'sass-edge decide --device --said "Hello" proposals.json':
+      'the device decides and does it; what it read or said is on stdout',
+    'sass-edge decide --replay run1': 'exit code 0: everything comes out as it is logged',
+  },
   async run(context) {
     const { options } = context.arguments
     const [path] = takeWords(context, 1)

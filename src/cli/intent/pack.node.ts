@@ -168,7 +168,7 @@ export async function pack(context: CommandContext): Promise<number> {
     return EXIT.OK
   }
   const path = place(context, envelope, bytes)
-  context.output.result(
+  return context.output.result(
     {
       file: path,
       envelope_id: envelope.envelopeId,
@@ -177,5 +177,4 @@ export async function pack(context: CommandContext): Promise<number> {
     },
     [`envelope  ${path}`, `session   ${envelope.sessionId}`],
   )
-  return EXIT.OK
 }

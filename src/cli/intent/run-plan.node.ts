@@ -101,8 +101,7 @@ export async function planStatus(context: CommandContext, word: string): Promise
     return client.plans.state({ sessionId: word })
   })
   await client.close()
-  context.output.result(toObject(result), linesOf(result))
-  return EXIT.OK
+  return context.output.result(toObject(result), linesOf(result))
 }
 
 export async function listTools(context: CommandContext): Promise<number> {
@@ -114,11 +113,10 @@ export async function listTools(context: CommandContext): Promise<number> {
       ? [name, version, tier, permissions.join(' '), args.join(' ')].map(visible)
       : [visible(name), '-', '-', 'refused', visible(why)],
   )
-  context.output.result(
+  return context.output.result(
     { tools: tools.map(({ isLoaded, ...tool }) => ({ ...tool, is_loaded: isLoaded })) },
     rows.length === 0
       ? ['No tool is loaded here.']
       : alignColumns([['TOOL', 'VERSION', 'TIER', 'PERMISSIONS', 'ARGUMENTS'], ...rows]),
   )
-  return EXIT.OK
 }

@@ -108,12 +108,11 @@ export function signPlanFile(context: CommandContext, file: string): number {
   write(path, text)
   const { plan } = read
   const pin = encodeHex(hostSha256(publicKeyOf(seed)))
-  context.output.result(
+  return context.output.result(
     { plan_id: plan.id, session_id: plan.sessionId, issuer, calls: plan.calls.length, file: path, pin },
     [
       `Plan ${plan.id} of session ${plan.sessionId}, ${plan.calls.length} calls, signed by ${issuer}: ${path}.`,
       `The device runs it where intent.issuer_pins.${issuer} is ${pin}.`,
     ],
   )
-  return EXIT.OK
 }

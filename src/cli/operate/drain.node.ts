@@ -7,21 +7,14 @@
 import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 export const command: Command = {
-  name: 'drain',
-  summary: SUMMARIES.drain,
   usage: ['drain'],
   options: OPERATOR_OPTIONS,
-  examples: [
-    {
-      line: 'sass-edge drain',
-      does: 'returns when nothing runs any more; a service manager starts it again',
-    },
-    { line: 'sass-edge drain --target boss@edge7', does: 'the same of a device far away' },
-  ],
+  examples: {
+    'sass-edge drain': 'returns when nothing runs any more; a service manager starts it again',
+    'sass-edge drain --target boss@edge7': 'the same of a device far away',
+  },
   async run(context) {
     takeWords(context, 0)
     const message = await asOperator(context, async ({ operator, closed }) => {
@@ -30,7 +23,6 @@ export const command: Command = {
       await closed
       return said
     })
-    context.output.result({ message }, ['It has ended.'])
-    return EXIT.OK
+    return context.output.result({ message }, ['It has ended.'])
   },
 }

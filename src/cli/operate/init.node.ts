@@ -20,8 +20,6 @@ import { emphasis } from '../common/output.node.ts'
 import { lineFor, reachedHere } from '../devices/agent-invite.node.ts'
 import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 /** A line for a client of this machine, which is all that an installation lets in at first. */
 function firstInvitation(
@@ -43,29 +41,17 @@ function firstInvitation(
 }
 
 export const command: Command = {
-  name: 'init',
-  summary: SUMMARIES.init,
   usage: ['init [DIR]'],
-  options: [
-    { name: 'agent', value: 'NAME', description: 'the name of the first agent (agent)' },
-    {
-      name: 'strict',
-      description: 'with founding rules: new agents only read, and three breaches contain at once',
-    },
-    { name: 'port', value: 'PORT', description: 'the TCP port, 0 for any free one (19284)' },
-    {
-      name: 'egress',
-      value: 'HOSTS',
-      description: "what commands may reach, joined by commas; '*' for everything (public registries)",
-    },
-  ],
-  examples: [
-    {
-      line: 'sass-edge init',
-      does: 'an installation in ./.sass-edge, which every command here finds by itself',
-    },
-    { line: 'sass-edge init /srv/edge', does: 'one in a directory of its own' },
-  ],
+  options: {
+    '--agent NAME': 'the name of the first agent (agent)',
+    '--strict': 'with founding rules: new agents only read, and three breaches contain at once',
+    '--port PORT': 'the TCP port, 0 for any free one (19284)',
+    '--egress HOSTS': "what commands may reach, joined by commas; '*' for everything (public registries)",
+  },
+  examples: {
+    'sass-edge init': 'an installation in ./.sass-edge, which every command here finds by itself',
+    'sass-edge init /srv/edge': 'one in a directory of its own',
+  },
   async run(context) {
     const directory = resolve(context.cwd, takeWords(context, 1)[0] ?? LOCAL_DIRECTORY)
     const { options } = context.arguments
@@ -97,7 +83,7 @@ export const command: Command = {
     })
     const enrolment = port === 0 ? undefined : firstInvitation(context, config)
     const found = directory === join(context.cwd, LOCAL_DIRECTORY) ? '' : ` --config ${made.configPath}`
-    context.output.result(
+    return context.output.result(
       {
         directory: made.directory,
         config: made.configPath,
@@ -131,6 +117,5 @@ export const command: Command = {
         `  sass-edge run${found}`,
       ],
     )
-    return EXIT.OK
   },
 }

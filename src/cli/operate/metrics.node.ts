@@ -6,25 +6,17 @@
 import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 export const command: Command = {
-  name: 'metrics',
-  summary: SUMMARIES.metrics,
   usage: ['metrics'],
   options: OPERATOR_OPTIONS,
-  examples: [
-    { line: 'sass-edge metrics', does: 'what GET /metrics answers, without metrics.listen' },
-    {
-      line: 'sass-edge metrics >/var/lib/node_exporter/sass_edge.prom',
-      does: 'for the textfile collector of node_exporter',
-    },
-  ],
+  examples: {
+    'sass-edge metrics': 'what GET /metrics answers, without metrics.listen',
+    'sass-edge metrics >/var/lib/node_exporter/sass_edge.prom': 'for the textfile collector of node_exporter',
+  },
   async run(context) {
     takeWords(context, 0)
     const text = await asOperator(context, ({ operator }) => operator.metrics())
-    context.output.result({ text }, [text.trimEnd()])
-    return EXIT.OK
+    return context.output.result({ text }, [text.trimEnd()])
   },
 }

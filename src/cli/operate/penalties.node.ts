@@ -10,9 +10,7 @@ import { SassError } from '../../errors.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns, shortDuration } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 function listLines({ penalties, total }: Penalties): string[] {
   if (penalties.length === 0) return ['Nobody is kept out.']
@@ -37,8 +35,7 @@ async function list(context: CommandContext): Promise<number> {
     active: isActive,
     reason,
   }))
-  context.output.result({ penalties, total: found.total }, listLines(found))
-  return EXIT.OK
+  return context.output.result({ penalties, total: found.total }, listLines(found))
 }
 
 /** The address or the network (`2001:db8::/64`) as the device writes it. */
@@ -56,20 +53,17 @@ async function clear(context: CommandContext, word: string | undefined): Promise
   const source = word === undefined ? undefined : sourceOf(word)
   const outcome = await asOperator(context, ({ operator }) => operator.clearPenalties(source))
   const message = doneMessage(outcome, 'PROCESS_NOT_FOUND')
-  context.output.result({ source: source ?? null, message }, [message])
-  return EXIT.OK
+  return context.output.result({ source: source ?? null, message }, [message])
 }
 
 export const command: Command = {
-  name: 'penalties',
-  summary: SUMMARIES.penalties,
   usage: ['penalties list', 'penalties clear [ADDRESS]'],
   options: OPERATOR_OPTIONS,
-  examples: [
-    { line: 'sass-edge penalties list', does: 'who is kept out, for how long and why' },
-    { line: 'sass-edge penalties clear 198.51.100.7', does: 'lets that address in again' },
-    { line: 'sass-edge penalties clear', does: 'lets everybody in again' },
-  ],
+  examples: {
+    'sass-edge penalties list': 'who is kept out, for how long and why',
+    'sass-edge penalties clear 198.51.100.7': 'lets that address in again',
+    'sass-edge penalties clear': 'lets everybody in again',
+  },
   async run(context) {
     const [action, word] = takeWords(context, 2)
     if (action === 'list' && word === undefined) return list(context)

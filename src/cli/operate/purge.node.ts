@@ -8,21 +8,15 @@ import { SassError } from '../../errors.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { plainId } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 export const command: Command = {
-  name: 'purge',
-  summary: SUMMARIES.purge,
   usage: ['purge SESSION'],
   options: OPERATOR_OPTIONS,
-  examples: [
-    {
-      line: 'sass-edge purge 65b58159a3314fe4a201aff6dd9f1245',
-      does: 'the arguments, paths and output of that session are gone for good',
-    },
-  ],
+  examples: {
+    'sass-edge purge 65b58159a3314fe4a201aff6dd9f1245':
+      'the arguments, paths and output of that session are gone for good',
+  },
   async run(context) {
     const [given] = takeWords(context, 1)
     if (given === undefined)
@@ -30,7 +24,6 @@ export const command: Command = {
     const session = plainId(given)
     const outcome = await asOperator(context, ({ operator }) => operator.purge(session))
     const message = doneMessage(outcome, 'PROCESS_NOT_FOUND')
-    context.output.result({ session, message }, [message])
-    return EXIT.OK
+    return context.output.result({ session, message }, [message])
   },
 }

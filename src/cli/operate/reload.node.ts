@@ -6,22 +6,17 @@
 import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 export const command: Command = {
-  name: 'reload',
-  summary: SUMMARIES.reload,
   usage: ['reload'],
   options: OPERATOR_OPTIONS,
-  examples: [
-    { line: 'sass-edge check && sass-edge reload', does: 'the new configuration holds, sessions go on' },
-  ],
+  examples: {
+    'sass-edge check && sass-edge reload': 'the new configuration holds, sessions go on',
+  },
   async run(context) {
     takeWords(context, 0)
     const outcome = await asOperator(context, ({ operator }) => operator.reload())
     const message = doneMessage(outcome, 'CONFIG_INVALID')
-    context.output.result({ message }, [message])
-    return EXIT.OK
+    return context.output.result({ message }, [message])
   },
 }

@@ -12,7 +12,6 @@ import { openScreen } from '../common/screen.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { type Snapshot, screenLines, statusLines, statusObject } from '../words/status-text.node.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const STDOUT_FD = 1
 const WATCH_MS = 1_000
@@ -63,21 +62,16 @@ async function watchLines({ output }: CommandContext, client: Client, pauseMs: n
 }
 
 export const command: Command = {
-  name: 'status',
-  summary: SUMMARIES.status,
   usage: ['status [--watch] [TARGET]'],
-  options: [
-    {
-      name: 'watch',
-      description:
-        'again every second, with --metered every minute, until q or ^C; with --json one object a line',
-    },
+  options: {
+    '--watch':
+      'again every second, with --metered every minute, until q or ^C; with --json one object a line',
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge status', does: 'the daemon of the nearest .sass-edge, as its operator' },
-    { line: 'sass-edge status --watch edge7', does: 'the same of edge7, on the whole screen' },
-  ],
+  },
+  examples: {
+    'sass-edge status': 'the daemon of the nearest .sass-edge, as its operator',
+    'sass-edge status --watch edge7': 'the same of edge7, on the whole screen',
+  },
   async run(context) {
     const { options } = context.arguments
     const isWatched = options.has('watch')

@@ -7,20 +7,14 @@ import { SassError } from '../../errors.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 export const command: Command = {
-  name: 'terminate',
-  summary: SUMMARIES.terminate,
   usage: ['terminate INSTANCE'],
   options: OPERATOR_OPTIONS,
-  examples: [
-    {
-      line: 'sass-edge terminate tester-20260101T120000Z-5f3a91c2',
-      does: 'that session is over; sass-edge status --json names the others',
-    },
-  ],
+  examples: {
+    'sass-edge terminate tester-20260101T120000Z-5f3a91c2':
+      'that session is over; sass-edge status --json names the others',
+  },
   async run(context) {
     const [instance] = takeWords(context, 1)
     if (instance === undefined)
@@ -30,7 +24,6 @@ export const command: Command = {
       )
     const outcome = await asOperator(context, ({ operator }) => operator.terminate(instance))
     const message = doneMessage(outcome, 'PROCESS_NOT_FOUND')
-    context.output.result({ instance, message }, [message])
-    return EXIT.OK
+    return context.output.result({ instance, message }, [message])
   },
 }

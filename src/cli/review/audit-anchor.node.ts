@@ -11,7 +11,6 @@ import { SassError } from '../../errors.ts'
 import { localConfig, localState, takeWords } from '../common/local-config.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { type Subcommand, unreadable } from './audit-words.node.ts'
 
 /** What time stamps there are, where somebody says whose are trusted. */
@@ -53,8 +52,7 @@ export const anchor: Subcommand = async (context) => {
   const trusted = readAuthorities(certificate)
   const anchored = keepAnchor(directory, head, await askAuthority(url, timeStampRequest(head.hash)), trusted)
   const { sequence, time, by } = anchored
-  context.output.result({ sequence, hash: encodeHex(head.hash), time: time.toISOString(), by }, [
+  return context.output.result({ sequence, hash: encodeHex(head.hash), time: time.toISOString(), by }, [
     `Record ${sequence} was there at ${time.toISOString()}, says ${visible(by)}.`,
   ])
-  return EXIT.OK
 }

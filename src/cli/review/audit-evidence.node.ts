@@ -59,14 +59,13 @@ export const exportSession: Subcommand = async (context) => {
     )
   }
   const { records, frames, keys } = evidence
-  context.output.result(
+  return context.output.result(
     { file: path, session, records: records.length, facts: frames.length, keys: keys.length },
     [
       `${path} has ${records.length} records and the facts of ${frames.length} decisions; check it with sass-edge audit verify --evidence ${path} --key AUDIT.pub.`,
       'It has the keys of its sealed facts: whoever has the file can read them.',
     ],
   )
-  return EXIT.OK
 }
 
 /** Evidence, wherever it is: its chain, and then its decisions. */

@@ -11,7 +11,6 @@ import { visible } from '../../base/text/visible.ts'
 import { SassError } from '../../errors.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
 import { wholeNumber } from '../words/arguments.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { lineOf, SHOWN_RECORDS_MAX } from './audit-tail.node.ts'
 import type { Subcommand } from './audit-words.node.ts'
 
@@ -57,7 +56,7 @@ export const incident: Subcommand = async (context) => {
     ([name, fits]) => [name, records.filter(({ event }) => fits(event))] as const,
   )
   const value = Object.fromEntries(parts.map(([name, of]) => [name, of.map(({ event }) => event)]))
-  context.output.result({ incident: sequence, about, records: total, ...value }, [
+  return context.output.result({ incident: sequence, about, records: total, ...value }, [
     lineOf(record),
     `It is about ${about.map(visible).join(', ') || 'nobody'}: ${total} records since.`,
     ...(total > records.length ? [`The last ${records.length} of them were looked at.`] : []),
@@ -66,5 +65,4 @@ export const incident: Subcommand = async (context) => {
       ...of.map((one) => `  ${lineOf(one)}`),
     ]),
   ])
-  return EXIT.OK
 }

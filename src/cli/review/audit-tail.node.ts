@@ -14,37 +14,24 @@ import { visible } from '../../base/text/visible.ts'
 import { TOOLS } from '../../base/tool-name.ts'
 import { SassError } from '../../errors.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
-import type { OptionSpec } from '../words/arguments.ts'
+import type { Described } from '../words/arguments.ts'
 import { isGiven, type Options, optionValue, wholeNumber } from '../words/arguments.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { plainId } from '../words/listing.ts'
 import { type Subcommand, unreadable } from './audit-words.node.ts'
 
 const SHOWN_RECORDS = 20
 export const SHOWN_RECORDS_MAX = 10_000
 
-export const tailOptions: readonly OptionSpec[] = [
-  { name: 'lines', short: 'n', value: 'COUNT', description: 'tail: so many of the last records' },
-  { name: 'session', value: 'ID', description: 'tail: only records of that session' },
-  { name: 'agent', value: 'NAME', description: 'tail: only records of that agent, or of one instance of it' },
-  {
-    name: 'for',
-    value: 'NAME',
-    description: 'tail: only what was decided for an agent that acted for this one',
-  },
-  {
-    name: 'tool',
-    value: 'TOOL',
-    description:
-      'tail: only what was permitted to use that tool: Read, Glob, Grep, Write, Edit, Bash or WebFetch; egress: what sessions talked to',
-  },
-  {
-    name: 'since',
-    value: 'TIME',
-    description: 'tail: only from then on, as 2026-03-01 or 2026-03-01T12:00:00Z',
-  },
-  { name: 'until', value: 'TIME', description: 'tail: only up to then' },
-]
+export const tailOptions: Described = Object.freeze({
+  '-n, --lines COUNT': 'tail: so many of the last records',
+  '--session ID': 'tail: only records of that session',
+  '--agent NAME': 'tail: only records of that agent, or of one instance of it',
+  '--for NAME': 'tail: only what was decided for an agent that acted for this one',
+  '--tool TOOL':
+    'tail: only what was permitted to use that tool: Read, Glob, Grep, Write, Edit, Bash or WebFetch; egress: what sessions talked to',
+  '--since TIME': 'tail: only from then on, as 2026-03-01 or 2026-03-01T12:00:00Z',
+  '--until TIME': 'tail: only up to then',
+})
 
 /** What records of the gate to the network have for a tool. */
 const EGRESS = 'egress'
@@ -135,10 +122,9 @@ export const tail: Subcommand = async (context) => {
     chain_hash: encodeHex(hash),
   }))
   const left = total - records.length
-  context.output.result({ records: value, ...(wanted === undefined ? {} : { total }) }, [
+  return context.output.result({ records: value, ...(wanted === undefined ? {} : { total }) }, [
     ...(left === 0 ? [] : [`${left} more before these: ask for them with -n.`]),
     ...records.map(lineOf),
     ...(wanted !== undefined && total === 0 ? ['No record fits.'] : []),
   ])
-  return EXIT.OK
 }

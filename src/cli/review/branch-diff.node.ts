@@ -130,7 +130,7 @@ export async function diff(context: CommandContext, words: readonly string[]): P
     if (form === 'json') {
       const { result, value } = await jsonDiff(client, id, paths)
       const { digest, changes, conflicts, heldBack, isPreview, stopped, talkedTo } = result
-      output.result(
+      return output.result(
         {
           ...{ ...value, digest, total: changes, conflicts, held_back: heldBack, preview: isPreview },
           ...(stopped === undefined ? {} : { stopped }),
@@ -141,7 +141,6 @@ export async function diff(context: CommandContext, words: readonly string[]): P
         },
         [],
       )
-      return EXIT.OK
     }
     // Bytes for whoever applies them, safe text for an eye.
     const isRaw = form === 'patch' && !isatty(STDOUT_FD)
@@ -214,8 +213,7 @@ export function finish(context: CommandContext, id: string, outcome: BranchOutco
       ...object,
       ...(outcome.digest === undefined ? {} : { digest: outcome.digest }),
     })
-  output.result(object, [visible(outcome.message)])
-  return EXIT.OK
+  return output.result(object, [visible(outcome.message)])
 }
 
 /** Shows what would be merged on stderr, and gives the digest of it. */

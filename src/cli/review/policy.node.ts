@@ -16,7 +16,6 @@ import { localConfig, takeWords } from '../common/local-config.node.ts'
 import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 /** The rules do not hold; what is wrong with the call itself is EXIT.LOCAL. */
 const EXIT_FAILED = 1
@@ -71,8 +70,7 @@ const testExamples: Subcommand = async (context) => {
   const value = { ok: failures.length === 0, file: path, rules: set.rules.length, examples, failures }
   const total = `${counted(set.rules.length, 'rule')}, ${counted(examples, 'example')}`
   if (failures.length === 0) {
-    context.output.result(value, [`${total}, all hold`])
-    return EXIT.OK
+    return context.output.result(value, [`${total}, all hold`])
   }
   const lines = failures.map((failure) => `${failure.rule}: ${failure.example} ${whatHappened(failure)}`)
   context.output.result(value, [...lines, `${total}, ${failures.length} do not hold`])
@@ -122,7 +120,7 @@ const explain: Subcommand = async (context) => {
     code,
     agent,
   }
-  context.output.result({ ...value, enhanced_audit: verdict.enhancedAudit }, [
+  return context.output.result({ ...value, enhanced_audit: verdict.enhancedAudit }, [
     `${response}  ${layer}  ${rule}`,
     reason,
     ...effective.map((line) => `  would run  ${line}`),
@@ -130,7 +128,6 @@ const explain: Subcommand = async (context) => {
     `  sandbox    ${confinement}`,
     ...(advice === '' ? [] : [advice]),
   ])
-  return EXIT.OK
 }
 
 const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
@@ -140,27 +137,18 @@ const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
 ])
 
 export const command: Command = {
-  name: 'policy',
-  summary: SUMMARIES.policy,
   usage: ['policy explain [--as AGENT] -- CMD [ARGS...]', 'policy lint [FILE]', 'policy test [FILE]'],
-  options: [
-    {
-      name: 'as',
-      value: 'AGENT',
-      description: 'explain: for this agent; without it the first that is listed',
-    },
-    { name: 'cwd', value: 'DIR', description: 'explain: where the command would start' },
-    { name: 'pty', description: 'explain: with a terminal' },
-    { name: 'stdin', description: 'explain: with a standard input' },
-  ],
-  examples: [
-    {
-      line: 'sass-edge policy explain -- find . -delete',
-      does: 'what would happen to this command, and why',
-    },
-    { line: 'sass-edge policy test /etc/sass-edge/rules.json', does: 'do its own examples hold?' },
-    { line: 'sass-edge policy lint --json', does: 'the rules that ship, for a script' },
-  ],
+  options: {
+    '--as AGENT': 'explain: for this agent; without it the first that is listed',
+    '--cwd DIR': 'explain: where the command would start',
+    '--pty': 'explain: with a terminal',
+    '--stdin': 'explain: with a standard input',
+  },
+  examples: {
+    'sass-edge policy explain -- find . -delete': 'what would happen to this command, and why',
+    'sass-edge policy test /etc/sass-edge/rules.json': 'do its own examples hold?',
+    'sass-edge policy lint --json': 'the rules that ship, for a script',
+  },
   async run(context) {
     const names = [...SUBCOMMANDS.keys()]
     const word = context.arguments.positionals[0]

@@ -18,7 +18,6 @@ import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 type Row = readonly [string, string]
 
@@ -128,17 +127,12 @@ async function askDaemon(context: CommandContext, sequence: number): Promise<Exp
 }
 
 export const command: Command = {
-  name: 'why',
-  summary: SUMMARIES.why,
   usage: ['why SEQ'],
   options: OPERATOR_OPTIONS,
-  examples: [
-    {
-      line: 'sass-edge why 1042',
-      does: 'the decision of that record, in words while the daemon remembers it',
-    },
-    { line: 'sass-edge why 1042 --json', does: 'the same for a script' },
-  ],
+  examples: {
+    'sass-edge why 1042': 'the decision of that record, in words while the daemon remembers it',
+    'sass-edge why 1042 --json': 'the same for a script',
+  },
   async run(context) {
     const [word] = takeWords(context, 1)
     const sequence = wholeNumber(word ?? '', 1, Number.MAX_SAFE_INTEGER)

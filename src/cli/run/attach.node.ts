@@ -18,7 +18,6 @@ import { takeWords } from '../common/local-config.node.ts'
 import { isGiven } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { isWholeId, pickId, plainId } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { tailOf, terminalOf } from './exec.node.ts'
 import { createRemoteSession } from './remote-session.node.ts'
 
@@ -57,24 +56,19 @@ function unknownId(error: unknown, id: string): unknown {
 }
 
 export const command: Command = {
-  name: 'attach',
-  summary: SUMMARIES.attach,
   usage: ['attach [TARGET] ID'],
-  options: [
-    { name: 'tail', value: 'BYTES', description: `begin so many bytes before the end; else ${SHOWN_BYTES}` },
-    { name: 'from-start', description: 'begin with the oldest that the device still has' },
-    {
-      name: 'stdin',
-      description: 'what comes on stdin goes to it; the keys of a terminal session always do',
-    },
-    RECONNECT_OPTION,
+  options: {
+    '--tail BYTES': `begin so many bytes before the end; else ${SHOWN_BYTES}`,
+    '--from-start': 'begin with the oldest that the device still has',
+    '--stdin': 'what comes on stdin goes to it; the keys of a terminal session always do',
+    ...RECONNECT_OPTION,
     ...OUTPUT_OPTIONS,
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge attach 5f3a', does: 'to the execution whose id begins so; see sass-edge jobs' },
-    { line: 'sass-edge attach --from-start edge7 5f3a >log', does: 'all that edge7 has of its output' },
-  ],
+  },
+  examples: {
+    'sass-edge attach 5f3a': 'to the execution whose id begins so; see sass-edge jobs',
+    'sass-edge attach --from-start edge7 5f3a >log': 'all that edge7 has of its output',
+  },
   async run(context) {
     const words = takeWords(context, 2)
     const prefix = words.at(-1)

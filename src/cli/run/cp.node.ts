@@ -25,7 +25,6 @@ import {
   sizeText,
 } from '../words/copy-place.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { createProgress } from './copy-progress.node.ts'
 import type { Copier, Counts } from './copy-tree.node.ts'
 import { receiveTree, sendTree } from './copy-tree.node.ts'
@@ -184,21 +183,19 @@ function sidesOf(context: CommandContext): readonly [CopyPlace, CopyPlace] {
 }
 
 export const command: Command = {
-  name: 'cp',
-  summary: SUMMARIES.cp,
   usage: ['cp [-r] SRC [AGENT@]HOST:PATH', 'cp [-r] [AGENT@]HOST:PATH DST', 'cp [-r] SRC :PATH'],
-  options: [
-    { name: 'recursive', short: 'r', description: 'whole directories, with links that stay inside' },
-    { name: 'compress', short: 'z', description: 'compress what is sent' },
-    { name: 'port', value: 'PORT', description: 'the port of HOST, where it is not the usual one' },
-    RECONNECT_OPTION,
+  options: {
+    '-r, --recursive': 'whole directories, with links that stay inside',
+    '-z, --compress': 'compress what is sent',
+    '--port PORT': 'the port of HOST, where it is not the usual one',
+    ...RECONNECT_OPTION,
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge cp app.tar edge7:/srv/app.tar', does: 'into the branch there; merge it to keep it' },
-    { line: 'sass-edge cp edge7:logs/app.log .', does: 'relative paths begin in the workspace' },
-    { line: 'sass-edge cp -r site :www', does: 'a directory to the daemon of the nearest .sass-edge' },
-  ],
+  },
+  examples: {
+    'sass-edge cp app.tar edge7:/srv/app.tar': 'into the branch there; merge it to keep it',
+    'sass-edge cp edge7:logs/app.log .': 'relative paths begin in the workspace',
+    'sass-edge cp -r site :www': 'a directory to the daemon of the nearest .sass-edge',
+  },
   async run(context) {
     const [from, to] = sidesOf(context)
     const deep = isGiven(context.arguments.options, 'recursive')

@@ -10,7 +10,6 @@ import { hasNoInput } from '../common/stdio.node.ts'
 import { isGiven, optionValue, optionValues, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { connectRunning } from './connect-running.node.ts'
 import { createRemoteSession } from './remote-session.node.ts'
 
@@ -44,33 +43,25 @@ function timeoutOf(context: CommandContext): number | undefined {
 }
 
 export const command: Command = {
-  name: 'exec',
-  summary: SUMMARIES.exec,
   usage: ['exec [TARGET] [OPTIONS] -- CMD [ARGS...]'],
-  options: [
-    { name: 'cwd', value: 'DIR', description: 'where the command starts; else in the workspace' },
-    {
-      name: 'env',
-      short: 'e',
-      value: 'NAME[=VALUE]',
-      repeat: true,
-      description: 'set an environment variable',
-    },
-    { name: 'pty', description: 'give the command a terminal' },
-    { name: 'timeout', value: 'SECONDS', description: 'end it after this time' },
-    { name: 'keep-background', description: 'what it leaves running stays when it ends' },
-    { name: 'detach', description: 'print the id as soon as it runs, and leave it running' },
-    { name: 'id', value: 'HEX', description: '32 hexadecimal digits; the same id never starts twice' },
-    { name: 'tail', value: 'BYTES', description: 'of an id that runs or ran: only the end of its output' },
-    RECONNECT_OPTION,
+  options: {
+    '--cwd DIR': 'where the command starts; else in the workspace',
+    '-e, --env NAME[=VALUE]...': 'set an environment variable',
+    '--pty': 'give the command a terminal',
+    '--timeout SECONDS': 'end it after this time',
+    '--keep-background': 'what it leaves running stays when it ends',
+    '--detach': 'print the id as soon as it runs, and leave it running',
+    '--id HEX': '32 hexadecimal digits; the same id never starts twice',
+    '--tail BYTES': 'of an id that runs or ran: only the end of its output',
+    ...RECONNECT_OPTION,
     ...OUTPUT_OPTIONS,
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge exec -- uname -a', does: 'on the daemon of the nearest .sass-edge' },
-    { line: 'tar c . | sass-edge exec edge7 -- tar t', does: 'bytes pass through both ways' },
-    { line: 'sass-edge exec --detach -- make -j2', does: 'prints the id; see sass-edge jobs' },
-  ],
+  },
+  examples: {
+    'sass-edge exec -- uname -a': 'on the daemon of the nearest .sass-edge',
+    'tar c . | sass-edge exec edge7 -- tar t': 'bytes pass through both ways',
+    'sass-edge exec --detach -- make -j2': 'prints the id; see sass-edge jobs',
+  },
   async run(context) {
     const { options, positionals, rest } = context.arguments
     // The command stands behind `--` alone: no word of it can be taken for a TARGET or an option of ours.

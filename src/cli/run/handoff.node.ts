@@ -13,14 +13,12 @@ import { visible } from '../../base/text/visible.ts'
 import type { Handoff, TakenHandoff } from '../../client/client.node.ts'
 import { SassError } from '../../errors.ts'
 import { HANDOFF_BYTES } from '../../limits.ts'
-import { connectDevice, connectOperator, DEVICE_OPTIONS } from '../common/device.node.ts'
+import { connectDevice, connectOperator } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
-import { utcTime } from '../common/operator.node.ts'
+import { OPERATOR_OPTIONS, utcTime } from '../common/operator.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns, isWholeId, pickId, plainId, shortDuration } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const HANDOFF = Object.freeze({ name: 'handoff', listedBy: 'sass-edge handoff list' })
 const MARK_BYTES = 8
@@ -93,11 +91,10 @@ async function send(context: CommandContext): Promise<number> {
       context.output.note('A human is asked whether it may go: sass-edge confirm list.')
   })
   await client.close()
-  context.output.result(toObject(sent), [
+  return context.output.result(toObject(sent), [
     `Handoff ${sent.id} waits for ${visible(sent.to)} until ${utcTime(sent.expiresAt)}.`,
     ...doneLines(sent),
   ])
-  return EXIT.OK
 }
 
 function table(handoffs: readonly Handoff[], nowSeconds: number): string[] {
@@ -122,11 +119,10 @@ async function list(context: CommandContext): Promise<number> {
   const { handoffs, total } = await client.handoffs.list()
   await client.close()
   const more = total - handoffs.length
-  context.output.result({ handoffs: handoffs.map(toObject), total }, [
+  return context.output.result({ handoffs: handoffs.map(toObject), total }, [
     ...table(handoffs, Math.floor(Date.now() / 1_000)),
     ...(more > 0 ? [`${more} older ones are not listed.`] : []),
   ])
-  return EXIT.OK
 }
 
 /** The content between marks; each line safe for a terminal. */
@@ -156,26 +152,25 @@ async function take(context: CommandContext, given: string): Promise<number> {
   const taken = await client.handoffs.take(id)
   await client.close()
   const content: unknown = JSON.parse(taken.content)
-  context.output.result({ ...toObject(taken), content_source: taken.source, content }, takenLines(taken))
-  return EXIT.OK
+  return context.output.result(
+    { ...toObject(taken), content_source: taken.source, content },
+    takenLines(taken),
+  )
 }
 
 export const command: Command = {
-  name: 'handoff',
-  summary: SUMMARIES.handoff,
   usage: ['handoff send --to AGENT --file FILE', 'handoff list [--all]', 'handoff take ID'],
-  options: [
-    { name: 'to', value: 'AGENT', description: 'send: for whom it is; else to_agent of the message' },
-    { name: 'file', value: 'FILE', description: 'send: the message, JSON of at most 8 KiB; - for stdin' },
-    { name: 'all', description: 'list: those of every agent, to an operator' },
-    { name: 'target', value: 'TARGET', description: 'the device; else that of the nearest .sass-edge' },
-    ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge handoff send --to helper --file work.json', does: 'hands a task to another agent' },
-    { line: 'sass-edge handoff list --agent helper', does: 'what waits for helper' },
-    { line: 'sass-edge handoff take 5f3a --agent helper', does: 'reads it; from then on it is taken' },
-  ],
+  options: {
+    '--to AGENT': 'send: for whom it is; else to_agent of the message',
+    '--file FILE': 'send: the message, JSON of at most 8 KiB; - for stdin',
+    '--all': 'list: those of every agent, to an operator',
+    ...OPERATOR_OPTIONS,
+  },
+  examples: {
+    'sass-edge handoff send --to helper --file work.json': 'hands a task to another agent',
+    'sass-edge handoff list --agent helper': 'what waits for helper',
+    'sass-edge handoff take 5f3a --agent helper': 'reads it; from then on it is taken',
+  },
   async run(context) {
     const [action, id] = takeWords(context, 2)
     if (action === 'send' && id === undefined) return send(context)

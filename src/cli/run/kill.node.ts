@@ -6,13 +6,12 @@ import { constants } from 'node:os'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import type { Client } from '../../client/client.node.ts'
 import { SassError } from '../../errors.ts'
-import { connectOperator, DEVICE_OPTIONS } from '../common/device.node.ts'
+import { connectOperator } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
+import { OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { isWholeId, pickId, plainId } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const SIGNALS: Readonly<Record<string, number>> = constants.signals
 const EXECUTION = Object.freeze({ name: 'execution', listedBy: 'sass-edge jobs --all' })
@@ -36,17 +35,14 @@ async function resolveId(client: Client, given: string): Promise<string> {
 }
 
 export const command: Command = {
-  name: 'kill',
-  summary: SUMMARIES.kill,
   usage: ['kill ID [SIGNAL]'],
-  options: [
-    { name: 'target', value: 'TARGET', description: 'the device; else that of the nearest .sass-edge' },
-    ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge kill 5f3a', does: 'SIGTERM to the execution whose id begins so' },
-    { line: 'sass-edge kill 5f3a KILL', does: 'ends every process of it' },
-  ],
+  options: {
+    ...OPERATOR_OPTIONS,
+  },
+  examples: {
+    'sass-edge kill 5f3a': 'SIGTERM to the execution whose id begins so',
+    'sass-edge kill 5f3a KILL': 'ends every process of it',
+  },
   async run(context) {
     const [prefix, word] = takeWords(context, 2)
     if (prefix === undefined) throw new SassError('USAGE', 'No id is given: copy one from sass-edge jobs.')
@@ -56,7 +52,6 @@ export const command: Command = {
     if (number === constants.signals.SIGKILL) await client.cancel(id)
     else await client.signal(id, number)
     await client.close()
-    context.output.result({ id, signal: number }, [])
-    return EXIT.OK
+    return context.output.result({ id, signal: number }, [])
   },
 }
