@@ -123,6 +123,11 @@ export function asSassError(value: unknown): SassError | undefined {
   return typeof value.code === 'string' && value.code in CODES ? (value as SassError) : undefined
 }
 
+/** What went wrong, for a log or a record: the words of an error. */
+export function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : 'unknown'
+}
+
 /** For the default branch of an exhaustive switch: the compiler proves that it is never reached. */
 export function unreachable(value: never): never {
   throw new SassError(

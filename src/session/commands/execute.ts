@@ -13,6 +13,7 @@ import type { ExecuteAction, Look } from '../../defense/facts.ts'
 import { INJECTION_WINDOW_BYTES } from '../../defense/firewall/injections/limits.ts'
 import type { Warrant } from '../../defense/warrant.ts'
 import type { SassError } from '../../errors.ts'
+import { reasonOf } from '../../errors.ts'
 import { EXECUTION_ID_BYTES, PROGRAM_ARGUMENTS_BYTES, UNARY_OUTPUT_BYTES } from '../../limits.ts'
 import type { ProgramFinder } from '../../sandbox/places/found-program.ts'
 import { isOnTerms, noPlace, type Place } from '../../sandbox/places/place.ts'
@@ -24,11 +25,11 @@ import { type Rooms, setOf, tenantOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
 import { haltWithoutRoom } from '../decisions/kept-first.ts'
 import { park } from '../decisions/parking.ts'
+import { failPermitted, mistake } from '../decisions/permitted.ts'
 import type { Execution, StartRequest } from '../executions/execution.ts'
 import { askedInjectionEvent } from '../executions/injection-event.ts'
 import { executeAction, smallest } from '../standing/execute-action.ts'
 import { lookUp } from '../standing/real-paths.ts'
-import { failPermitted } from '../transfers/transfers-start.ts'
 import { createAttachment } from './attachment.ts'
 import { joinedStream } from './joined-stream.ts'
 import { attach, attachAction } from './reattach.ts'
@@ -36,11 +37,6 @@ import { holdViScreen } from './vi-swap.ts'
 
 /** One effective command, as a human is shown it. */
 const SHOWN_COMMAND_CHARS = 512
-
-/** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
-function mistake(peer: Peer, call: Call, problem: string, overExpanded = false): void {
-  attempt(peer, call, { action: undefined, problem, overExpanded, go() {} })
-}
 
 export function execute(peer: Peer, call: Call): void {
   if (!call.message.ok) return mistake(peer, call, '')
@@ -268,7 +264,7 @@ function start(
   } catch (cause) {
     rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
     haltWithoutRoom(rooms, cause)
-    recordNotStarted(peer, action.executionId, cause instanceof Error ? cause.message : 'unknown')
+    recordNotStarted(peer, action.executionId, reasonOf(cause))
     throw cause
   }
   // While it is being started.

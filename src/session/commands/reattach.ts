@@ -6,11 +6,10 @@
  */
 
 import type { Action } from '../../defense/facts.ts'
-import { Warrant } from '../../defense/warrant.ts'
 import type { ExitStatus } from '../../ports.ts'
 import { type ExecuteRequest, executeResponse } from '../../wire/messages.ts'
-import { type Call, type Peer, sessionOf } from '../common/peer.ts'
-import { attempt } from '../decisions/attempt.ts'
+import type { Call, Peer } from '../common/peer.ts'
+import { permitted } from '../decisions/permitted.ts'
 import type { Execution } from '../executions/execution.ts'
 import { type AttachmentStart, createAttachment, DATA_LOSS, missingFrom } from './attachment.ts'
 import { joinedStream } from './joined-stream.ts'
@@ -24,16 +23,11 @@ export function attachAction(
 }
 
 export function attach(peer: Peer, call: Call, request: ExecuteRequest, known: Execution): void {
-  const action = attachAction(known.id, request)
   const { executions } = peer.rooms
-  attempt(peer, call, {
-    action,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      // One that did not start may have been started again while this request waited.
-      join(peer, call, request, executions.find(known.scope, known.id) ?? known)
-    },
-  })
+  // One that did not start may have been started again while this request waited.
+  permitted(peer, call, attachAction(known.id, request), () =>
+    join(peer, call, request, executions.find(known.scope, known.id) ?? known),
+  )
 }
 
 function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {

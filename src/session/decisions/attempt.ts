@@ -14,7 +14,7 @@ import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { Action, Approval, Identity, Look, RequestFacts } from '../../defense/facts.ts'
 import type { Awaited, Verdict } from '../../defense/verdict.ts'
 import type { Warrant } from '../../defense/warrant.ts'
-import { CODES } from '../../errors.ts'
+import { CODES, reasonOf } from '../../errors.ts'
 import { MAX_WINDOW_BYTES, PARKED_BYTES, PARKED_STDIN_BYTES, SHOWN_BYTES } from '../../limits.ts'
 import { SYSTEM } from '../../wire/frame.ts'
 import { streamResponse } from '../../wire/messages.ts'
@@ -82,25 +82,12 @@ function record(
   by: string,
 ): void {
   if (pending === undefined) return
+  const { id, agent, sessionId, layer, rule, digest } = pending
   rooms.audit.append({
-    type: 'confirmation',
-    what,
-    id: pending.id,
-    agent: pending.agent,
-    instance: session?.instance ?? null,
-    session: pending.sessionId,
-    layer: pending.layer,
-    rule: pending.rule,
-    digest: encodeHex(pending.digest),
-    by,
+    ...{ type: 'confirmation', what, id, agent, instance: session?.instance ?? null, session: sessionId },
+    ...{ layer, rule, digest: encodeHex(digest), by },
   })
-  rooms.log.write(what === 'asked' ? 'warn' : 'info', 'confirmation', {
-    what,
-    id: pending.id,
-    agent: pending.agent,
-    rule: pending.rule,
-    by,
-  })
+  rooms.log.write(what === 'asked' ? 'warn' : 'info', 'confirmation', { what, id, agent, rule, by })
 }
 
 /** What an answer is bound to: the exact action, and where its paths lead. */
@@ -232,8 +219,7 @@ export function attempt(peer: Asker, call: Call, asked: Aim | AimOf): void {
       try {
         record(peer, 'withdrawn', asked.pending, '')
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : 'unknown'
-        rooms.log.write('error', 'audit_failed', { reason })
+        rooms.log.write('error', 'audit_failed', { reason: reasonOf(cause) })
       }
     }
     record(peer, 'asked', asked.pending, '')

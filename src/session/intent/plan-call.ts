@@ -5,6 +5,7 @@
  * Rules: docs/plans.md; docs/protocol.md, section 3 (at most once).
  * @module
  */
+
 import { sha256 } from '../../base/crypto/hash.ts'
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
@@ -13,6 +14,7 @@ import { commandLine } from '../../defense/describe.ts'
 import type { ExecuteAction, Look } from '../../defense/facts.ts'
 import type { Verdict } from '../../defense/verdict.ts'
 import type { Warrant } from '../../defense/warrant.ts'
+import { reasonOf } from '../../errors.ts'
 import type { ReadyCall } from '../../intent/plans/gate.ts'
 import { CALL_OUTPUT_BYTES } from '../../intent/plans/limits.ts'
 import type { Plan } from '../../intent/plans/plan.ts'
@@ -234,7 +236,7 @@ export function doCall({
     } catch (cause) {
       rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
       haltWithoutRoom(rooms, cause)
-      recordNotDone(asker, action, warrant, cause instanceof Error ? cause.message : 'unknown')
+      recordNotDone(asker, action, warrant, reasonOf(cause))
       throw cause
     }
   }

@@ -12,6 +12,7 @@ import { DELAY_DRAW_BYTES, delayMs } from '../../defense/deception/delay.ts'
 import { createMask, type Mask } from '../../defense/deception/mask.ts'
 import type { Action } from '../../defense/facts.ts'
 import { Warrant } from '../../defense/warrant.ts'
+import { reasonOf } from '../../errors.ts'
 import { EXECUTION_ID_BYTES, UNARY_INLINE_BYTES } from '../../limits.ts'
 import { type Child, type ChildEvents, type OutputSource, STDERR, STDOUT } from '../../ports.ts'
 import { fileChunk, fileDownloadEnd } from '../../wire/file-messages.ts'
@@ -160,9 +161,7 @@ function answer(peer: Peer, call: Call, argv: readonly string[], stay: Stay): vo
       return finish(0)
     }
     run().catch((cause: unknown) => {
-      rooms.log.write('warn', 'deception_failed', {
-        reason: cause instanceof Error ? cause.message : 'unknown',
-      })
+      rooms.log.write('warn', 'deception_failed', { reason: reasonOf(cause) })
       finish(1)
     })
   }

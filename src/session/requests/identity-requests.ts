@@ -12,6 +12,7 @@ import { encodeBase64Url } from '../../base/encoding/base64.ts'
 import { ADMIN_NAME, isName } from '../../base/text/name.ts'
 import type { Action } from '../../defense/facts.ts'
 import { Warrant } from '../../defense/warrant.ts'
+import { reasonOf } from '../../errors.ts'
 import { CONFIG_AGENTS, INVITATIONS_OPEN } from '../../limits.ts'
 import { keyRotationInput } from '../../wire/auth-input.ts'
 import type {
@@ -25,8 +26,9 @@ import type { Invitation } from '../callers/enrolments.ts'
 import { type Caller, factsOf, scopeOf } from '../callers/identities.ts'
 import { type Call, type Peer, sessionOf } from '../common/peer.ts'
 import { capabilityOf, type Rooms } from '../common/rooms.ts'
-import { attempt, requestFacts } from '../decisions/attempt.ts'
+import { requestFacts } from '../decisions/attempt.ts'
 import { recordNotDone } from '../decisions/kept-first.ts'
+import { requested } from '../decisions/permitted.ts'
 
 /** As the record names a key: never the whole of it, so that two records are compared by their digests alone. */
 const keyName = (key: Uint8Array): string => `sha256:${encodeBase64Url(sha256(key))}`
@@ -113,37 +115,32 @@ function whyNot({ rooms }: Peer, request: InviteRequest): string | undefined {
 
 export function inviteAgent(peer: Peer, call: Call): void {
   const { rooms } = peer
-  const request = call.message.ok ? (call.message.value as InviteRequest) : undefined
-  const role = request?.is_operator === true ? 'operator' : 'agent'
-  const action: Action | undefined = request && {
+  const roleOf = ({ is_operator }: InviteRequest) => (is_operator ? 'operator' : 'agent')
+  const actionOf = (request: InviteRequest): Action => ({
     kind: 'invite',
     name: request.agent_name,
-    role,
+    role: roleOf(request),
     capability: request.capability,
     ttlSeconds: request.ttl_seconds,
-  }
-  attempt(peer, call, {
-    action,
-    go(warrant) {
-      if (request === undefined || action === undefined) return
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      const answer = (value: Partial<InvitationMessage>) =>
-        peer.connection.end(call.streamId, invitationMessage.encode(value))
-      const problem = whyNot(peer, request)
-      if (problem !== undefined) return answer({ message: problem })
-      const { agent_name: name, capability, ttl_seconds: ttl } = request
-      const by = peer.caller?.name ?? ''
-      const made = rooms.enrolments.invite({ name, role, capability, by }, ttl)
-      if (made === undefined)
-        return answer({
-          message: `${INVITATIONS_OPEN} invitations are open, and no more can be: wait, or withdraw one with sass-edge agent remove NAME.`,
-        })
-      rooms.audit.append(
-        { type: 'identity', what: 'invited', agent: name, role, capability, seconds: ttl, by },
-        true,
-      )
-      answer({ success: true, token: made.token, expires_at: made.expiresAt })
-    },
+  })
+  requested<InviteRequest>(peer, call, actionOf, (request) => {
+    const answer = (value: Partial<InvitationMessage>) =>
+      peer.connection.end(call.streamId, invitationMessage.encode(value))
+    const problem = whyNot(peer, request)
+    if (problem !== undefined) return answer({ message: problem })
+    const { agent_name: name, capability, ttl_seconds: ttl } = request
+    const role = roleOf(request)
+    const by = peer.caller?.name ?? ''
+    const made = rooms.enrolments.invite({ name, role, capability, by }, ttl)
+    if (made === undefined)
+      return answer({
+        message: `${INVITATIONS_OPEN} invitations are open, and no more can be: wait, or withdraw one with sass-edge agent remove NAME.`,
+      })
+    rooms.audit.append(
+      { type: 'identity', what: 'invited', agent: name, role, capability, seconds: ttl, by },
+      true,
+    )
+    answer({ success: true, token: made.token, expires_at: made.expiresAt })
   })
 }
 
@@ -166,48 +163,34 @@ function isCurrent({ rooms, caller }: Peer, key: Uint8Array): boolean {
 
 export function rotateKey(peer: Peer, call: Call): void {
   const { rooms } = peer
-  const request = call.message.ok ? (call.message.value as KeyRotation) : undefined
-  const action: Action | undefined = request && {
+  const actionOf = ({ public_key }: KeyRotation): Action => ({
     kind: 'rotate_key',
     name: peer.caller?.name ?? '',
-    key: encodeBase64Url(request.public_key),
-  }
-  attempt(peer, call, {
-    action,
-    problem: request === undefined ? '' : rotationProblem(peer, request),
-    go(warrant) {
-      const { caller } = peer
-      if (request === undefined || action === undefined || caller === undefined) return
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      const { public_key: next } = request
-      const answer = (success: boolean, message: string) =>
-        peer.connection.end(call.streamId, outcome.encode({ success, message }))
-      if (isCurrent(peer, next)) return answer(true, 'This is the key already.')
-      // The old one is only still let in: what follows the new one is for whoever has that.
-      if (!isCurrent(peer, caller.publicKey))
-        return answer(false, 'Another key has taken the place of this one already: change that one.')
-      if (rooms.identities.hasKey(next))
-        return answer(false, 'This key is, or was, somebody’s: make a new one.')
-      rooms.enrolments.changeKey(
-        caller.name,
-        scopeOf(caller),
-        encodeBase64Url(next),
-        (name) => rooms.identities.find(name) !== undefined,
-      )
-      rooms.audit.append(
-        {
-          type: 'identity',
-          what: 'key_changed',
-          agent: caller.name,
-          from: keyName(caller.publicKey),
-          key: keyName(next),
-        },
-        true,
-      )
-      rooms.log.write('info', 'key_changed', { agent: caller.name, source: peer.source.address })
-      answer(true, 'Both keys are taken until the new one is used.')
-    },
+    key: encodeBase64Url(public_key),
   })
+  const go = ({ public_key: next }: KeyRotation): void => {
+    const { caller } = peer
+    if (caller === undefined) return
+    const answer = (success: boolean, message: string) =>
+      peer.connection.end(call.streamId, outcome.encode({ success, message }))
+    if (isCurrent(peer, next)) return answer(true, 'This is the key already.')
+    // The old one is only still let in: what follows the new one is for whoever has that.
+    if (!isCurrent(peer, caller.publicKey))
+      return answer(false, 'Another key has taken the place of this one already: change that one.')
+    if (rooms.identities.hasKey(next))
+      return answer(false, 'This key is, or was, somebody’s: make a new one.')
+    rooms.enrolments.changeKey(
+      caller.name,
+      scopeOf(caller),
+      encodeBase64Url(next),
+      (name) => rooms.identities.find(name) !== undefined,
+    )
+    const [from, key] = [keyName(caller.publicKey), keyName(next)]
+    rooms.audit.append({ type: 'identity', what: 'key_changed', agent: caller.name, from, key }, true)
+    rooms.log.write('info', 'key_changed', { agent: caller.name, source: peer.source.address })
+    answer(true, 'Both keys are taken until the new one is used.')
+  }
+  requested(peer, call, actionOf, go, (request) => rotationProblem(peer, request))
 }
 
 /** The old key is taken no more: what is still connected with it is told to come again, and its commands run on. */
@@ -226,9 +209,7 @@ export function retireKeyBefore(rooms: Rooms, { name, publicKey, previousKey }: 
     if (previous !== undefined) keyRetired(rooms, name, previous)
   } catch (cause) {
     // A full disk must not keep the right key out: the old one goes when its time is over.
-    rooms.log.write('error', 'key_not_retired', {
-      reason: cause instanceof Error ? cause.message : 'unknown',
-    })
+    rooms.log.write('error', 'key_not_retired', { reason: reasonOf(cause) })
   }
 }
 
@@ -237,8 +218,6 @@ export function retireOldKeys(rooms: Rooms, nowMs: number): void {
   try {
     for (const { name, previous } of rooms.enrolments.tick(nowMs)) keyRetired(rooms, name, previous)
   } catch (cause) {
-    rooms.log.write('error', 'key_not_retired', {
-      reason: cause instanceof Error ? cause.message : 'unknown',
-    })
+    rooms.log.write('error', 'key_not_retired', { reason: reasonOf(cause) })
   }
 }

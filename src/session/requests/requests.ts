@@ -21,9 +21,10 @@ import { type Caller, checkProof, factsOf, type Proof } from '../callers/identit
 import { createSession, instanceOf } from '../callers/new-session.ts'
 import type { Session } from '../callers/sessions.ts'
 import { execute } from '../commands/execute.ts'
-import { type Call, ownScope, type Peer, sessionOf } from '../common/peer.ts'
+import { type Call, type Handler, namesOf, ownScope, type Peer, sessionOf } from '../common/peer.ts'
 import { type Rooms, setOf } from '../common/rooms.ts'
 import { attempt, NO_CIRCUMSTANCES, requestFacts } from '../decisions/attempt.ts'
+import { permitted, telling } from '../decisions/permitted.ts'
 import type { Execution } from '../executions/execution.ts'
 import { decideProposals } from '../intent/decide-request.ts'
 import { INTENT_HANDLERS } from '../intent/envelope-requests.ts'
@@ -37,20 +38,6 @@ import { enroll, inviteAgent, retireKeyBefore, rotateKey } from './identity-requ
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
 import { showRules } from './show-rules.ts'
 import { auditFields, auditPublicKey, capabilities, listExecutions, ping, securityStatus } from './telling.ts'
-
-export type Handler = (peer: Peer, call: Call) => void
-
-/** Answers once the action is permitted, however long it has to wait for that. */
-function whenPermitted(peer: Peer, call: Call, action: Action, go: () => void, problem = ''): void {
-  attempt(peer, call, {
-    action,
-    problem,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      go()
-    },
-  })
-}
 
 /** The admin socket's peer is who the kernel says: root or the daemon's own user, or nobody. */
 function adminProof(peer: Peer): Proof {
@@ -93,7 +80,7 @@ function prove(peer: Peer, call: Call): Proof {
 function authenticate(peer: Peer, call: Call): void {
   if (peer.caller !== undefined) {
     const action: Action = { kind: 'read', method: 'Authenticate' }
-    return whenPermitted(peer, call, action, () => {}, 'this connection has authenticated already')
+    return permitted(peer, call, action, () => {}, 'this connection has authenticated already')
   }
   const proof = prove(peer, call)
   // What judges commands is loaded for the first caller since the start, and for no stranger.
@@ -241,7 +228,7 @@ function expiryOf(peer: Peer, session: Session): number {
 }
 
 function renew(peer: Peer, call: Call): void {
-  whenPermitted(peer, call, { kind: 'renew' }, () => {
+  permitted(peer, call, { kind: 'renew' }, () => {
     const { session } = peer
     if (session === undefined) return
     peer.rooms.sessions.renew(session, peer.rooms.clock.monotonicMs())
@@ -250,14 +237,6 @@ function renew(peer: Peer, call: Call): void {
       m.renewal.encode({ success: true, expires_at: expiryOf(peer, session) }),
     )
   })
-}
-
-/** A method that only tells. */
-function telling(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Handler {
-  return (peer, call) =>
-    whenPermitted(peer, call, { kind: 'read', method: call.method.name }, () =>
-      peer.connection.end(call.streamId, answer(peer)),
-    )
 }
 
 /** The caller's own execution; an operator's reach is all of them. */
@@ -352,13 +331,7 @@ function answerChallenge(peer: Peer, call: Call): void {
   const verdict = peer.decide(requestFacts(call, {}, { ...NO_CIRCUMSTANCES, challenge: outcome }), action)
   if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
   try {
-    peer.rooms.audit.append({
-      type: 'challenge',
-      what: outcome,
-      agent: peer.caller?.name ?? null,
-      instance: peer.session?.instance ?? null,
-      session: peer.session?.id ?? null,
-    })
+    peer.rooms.audit.append({ type: 'challenge', what: outcome, ...namesOf(peer) })
     const session_token = peer.session?.idBytes
     peer.connection.end(call.streamId, m.challengeResult.encode({ passed: true, session_token }))
   } finally {

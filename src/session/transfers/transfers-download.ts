@@ -20,6 +20,7 @@ import { type FileDownloadRequest, fileChunk, fileDownloadEnd } from '../../wire
 import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { setOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
+import { mistake } from '../decisions/permitted.ts'
 import { fileQuestion, findingsIn } from '../executions/injection-event.ts'
 import type { WhyEnded } from '../executions/transfers.ts'
 import { askMeanwhile } from '../standing/asking-meanwhile.ts'
@@ -29,7 +30,6 @@ import {
   createWaker,
   endStream,
   failTransfer,
-  mistake,
   movedMeanwhile,
   type TransferEnd,
   whenOver,
