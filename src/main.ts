@@ -88,7 +88,9 @@ async function runProgram(argv: readonly string[]): Promise<number> {
     }
     const { name, words } = chooseCommand(first === '--version' ? ['version'] : argv)
     const { command } = await LOADERS[name]()
-    const parsed = FOREIGN_WORDS.has(name) ? unparsed(words) : parseArguments(optionSpecs(command.options), words)
+    const parsed = FOREIGN_WORDS.has(name)
+      ? unparsed(words)
+      : parseArguments(optionSpecs(command.options), words)
     if (!parsed.ok) throw usageError(`sass-edge ${name}: ${parsed.problem}`, parsed.hint)
     if (isGiven(parsed.options, 'help')) {
       writeAll(STDOUT_FD, await helpOf(name))

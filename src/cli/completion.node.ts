@@ -3,7 +3,7 @@
  * for the names of devices, so that hosts.json has one reader.
  * @module
  */
-import { SassError } from '../errors.ts'
+import { misuse } from '../errors.ts'
 import { loadHosts } from './common/hosts.node.ts'
 import { takeWords } from './common/local-config.node.ts'
 import type { Command, NamedCommand } from './words/command.ts'
@@ -38,7 +38,7 @@ export function completionCommand(
         return context.output.result({ targets }, targets)
       }
       if (!isShell(word)) {
-        throw new SassError('USAGE', 'No known shell is named: write sass-edge completion bash, zsh or fish.')
+        throw misuse('No known shell is named: write sass-edge completion bash, zsh or fish.')
       }
       const commands = await loadCommands()
       const script = COMPLETION_SCRIPTS[word](

@@ -8,7 +8,7 @@
 import { defer } from '../base/deferred.ts'
 import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
 import { encodeUtf8 } from '../base/encoding/utf8.ts'
-import { SassError } from '../errors.ts'
+import { misuse, SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
 import * as m from '../wire/messages.ts'
 import type { MethodName } from '../wire/methods.ts'
@@ -136,10 +136,7 @@ export type BranchClient = {
 function hexBytes(text: string, count: number, what: string): Uint8Array {
   const bytes = text.length === 2 * count ? decodeHex(text) : undefined
   if (bytes !== undefined) return bytes
-  throw new SassError(
-    'USAGE',
-    `${what} is ${2 * count} lower-case hexadecimal digits; copy it from where it was shown.`,
-  )
+  throw misuse(`${what} is ${2 * count} lower-case hexadecimal digits; copy it from where it was shown.`)
 }
 
 function idBytes(id: string): Uint8Array {

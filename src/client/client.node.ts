@@ -13,7 +13,7 @@
 import { randomInt } from 'node:crypto'
 import { publicKeyOf } from '../base/crypto/ed25519.node.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
-import { asSassError, SassError } from '../errors.ts'
+import { asSassError, misuse, SassError } from '../errors.ts'
 import { keyRotation, type RulesTold } from '../wire/identity-messages.ts'
 import * as m from '../wire/messages.ts'
 import type { SecurityStatus } from '../wire/status-messages.ts'
@@ -417,10 +417,7 @@ function createClient(link: Link, opened: () => Opened, first: RunningExecution 
     async changeKey(seed) {
       const { signNextKey } = opened()
       if (signNextKey === undefined)
-        throw new SassError(
-          'USAGE',
-          'Whoever comes through the admin socket has no key to change; connect over TLS.',
-        )
+        throw misuse('Whoever comes through the admin socket has no key to change; connect over TLS.')
       const signed = { public_key: publicKeyOf(seed), signature: signNextKey(seed) }
       return ask<Outcome>('RotateKey', keyRotation.encode(signed))
     },

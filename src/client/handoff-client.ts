@@ -7,7 +7,7 @@
 import { sha256 } from '../base/crypto/hash.ts'
 import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
 import { encodeUtf8 } from '../base/encoding/utf8.ts'
-import { SassError } from '../errors.ts'
+import { misuse, SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES, HANDOFF_BYTES } from '../limits.ts'
 import {
   type HandoffContent,
@@ -89,8 +89,7 @@ function toHandoff(entry: HandoffEntry): Handoff {
 function contentOf(handoff: object | string): Uint8Array {
   const content = encodeUtf8(typeof handoff === 'string' ? handoff : JSON.stringify(handoff))
   if (content.length <= HANDOFF_BYTES && content.length > 0) return content
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `A handoff has 1 to ${HANDOFF_BYTES} bytes, and this has ${content.length}: put what is long into a file, and name that in artifacts.`,
   )
 }
@@ -110,10 +109,7 @@ export function createHandoffClient(call: Caller['call']): HandoffClient {
     async take(id) {
       const bytes = id.length === 2 * EXECUTION_ID_BYTES ? decodeHex(id) : undefined
       if (bytes === undefined)
-        throw new SassError(
-          'USAGE',
-          'The id of a handoff is 32 lower-case hexadecimal digits; copy it from the list.',
-        )
+        throw misuse('The id of a handoff is 32 lower-case hexadecimal digits; copy it from the list.')
       const { entry, content, content_source } = await ask<HandoffContent>(
         'TakeHandoff',
         handoffReference.encode({ handoff_id: bytes }),

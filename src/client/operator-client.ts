@@ -6,7 +6,7 @@
  * @module
  */
 import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
-import { SassError } from '../errors.ts'
+import { misuse } from '../errors.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
 import {
   type Invitation,
@@ -99,10 +99,7 @@ export type OperatorClient = {
 function hexBytes(text: string, count: number, what: string): Uint8Array {
   const bytes = text.length === 2 * count ? decodeHex(text) : undefined
   if (bytes !== undefined) return bytes
-  throw new SassError(
-    'USAGE',
-    `${what} is ${2 * count} lower-case hexadecimal digits; copy it from where it was listed.`,
-  )
+  throw misuse(`${what} is ${2 * count} lower-case hexadecimal digits; copy it from where it was listed.`)
 }
 
 function toConfirmation(value: m.Confirmation): Confirmation {

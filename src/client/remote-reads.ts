@@ -8,7 +8,7 @@
 import { sha256 } from '../base/crypto/hash.ts'
 import { openCbor } from '../base/encoding/cbor.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
-import { SassError } from '../errors.ts'
+import { misuse, SassError } from '../errors.ts'
 import { LISTED_FILES, LISTING_BYTES } from '../limits.ts'
 import type { Finding } from '../wire/messages.ts'
 import type { Caller } from './calls/caller.ts'
@@ -86,7 +86,7 @@ export async function listRemote(
   const parts: Uint8Array[] = []
   let what: Incoming | undefined
   let held = 0
-  const isFile = new SassError('USAGE', 'It is a file.')
+  const isFile = misuse('It is a file.')
   const unreadable = () =>
     new SassError('FRAME_MALFORMED', 'The device sent a list of a directory that cannot be read.')
   const target: FileTarget = {
@@ -120,11 +120,11 @@ export async function readPiece(caller: Caller, start: Start, wish: PieceWish): 
   const parts: Uint8Array[] = []
   let what: Incoming | undefined
   let held = 0
-  const enough = new SassError('USAGE', 'That is enough of it.')
+  const enough = misuse('That is enough of it.')
   const target = {
     async begin(incoming: Incoming) {
       if (incoming.isDirectory)
-        throw new SassError('USAGE', `${path} is a directory on the device, and has no content; list it.`, {
+        throw misuse(`${path} is a directory on the device, and has no content; list it.`, {
           path,
         })
       what = incoming

@@ -2,16 +2,18 @@
  * Changes a configuration in its file: one top-level member, everything else as it is, and only to what is valid.
  * @module
  */
+
 import { realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { errnoOf, errnoText, replaceFile } from '../../base/files.node.ts'
+import { replaceFile } from '../../base/files.node.ts'
 import { parseConfig } from '../../config/config.ts'
 import { type EgressItem, writtenEgress } from '../../config/egress-fields.ts'
 import { type LoadedConfig, problemText } from '../../edge/setup/config-file.node.ts'
 import { SassError } from '../../errors.ts'
 import { CONFIG_BYTES } from '../../limits.ts'
 import { setMember } from '../words/config-edit.ts'
+import { systemError } from './system-error.node.ts'
 
 /**
  * The text of the file with another value for one of its top-level members, proven to be a valid configuration.
@@ -48,10 +50,12 @@ export function writeEdited(loaded: LoadedConfig, text: string): void {
     const stats = statSync(path)
     replaceFile(path, Buffer.from(text), stats.mode & 0o777, stats)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    const sentence = `${loaded.path} cannot be written, since ${errnoText(errno)}: nothing was changed.`
-    throw new SassError('STATE_UNWRITABLE', sentence, { path: loaded.path, errno }, error)
+    throw systemError(
+      error,
+      'STATE_UNWRITABLE',
+      loaded.path,
+      (since) => `${loaded.path} cannot be written, since ${since}: nothing was changed.`,
+    )
   }
 }
 

@@ -26,7 +26,7 @@ import { CONFIG_FIELDS } from '../../config/fields.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
 import { readPrivateKey } from '../../edge/state/key-file.node.ts'
 import { readRunningPort } from '../../edge/state/running.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse, SassError } from '../../errors.ts'
 import { TIMEOUT_MAX_SECONDS } from '../../limits.ts'
 import { DELEGATION_TOKEN_BYTES } from '../../wire/limits.ts'
 import type { Described } from '../words/arguments.ts'
@@ -84,10 +84,7 @@ export function reconnecting(context: CommandContext): Pick<Connecting, 'reconne
   if (text === undefined) return { reconnect: { giveUpMs: Number.POSITIVE_INFINITY } }
   const seconds = wholeNumber(text, 0, TIMEOUT_MAX_SECONDS)
   if (seconds === undefined)
-    throw new SassError(
-      'USAGE',
-      `--reconnect ${text} is not a number of seconds from 0 to ${TIMEOUT_MAX_SECONDS}.`,
-    )
+    throw misuse(`--reconnect ${text} is not a number of seconds from 0 to ${TIMEOUT_MAX_SECONDS}.`)
   return { reconnect: seconds === 0 ? false : { giveUpMs: seconds * 1_000 } }
 }
 
@@ -109,8 +106,7 @@ const BRANCH_ID = /^[0-9a-f]{32}$/
 function branchOf(context: CommandContext): string {
   const word = optionValue(context.arguments.options, 'branch') ?? 'latest'
   if (word === 'new' || word === 'latest' || BRANCH_ID.test(word)) return word
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `${JSON.stringify(word.slice(0, 64))} is no branch: write new, latest or the 32 digits of sass-edge branch list.`,
   )
 }
@@ -121,8 +117,7 @@ function delegationOf(context: CommandContext): Uint8Array | undefined {
   if (word === undefined) return undefined
   const token = tokenOf(word) ?? tokenIn(word)
   if (token !== undefined) return token
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     '--delegation is neither a token nor a file with one: write what sass-edge delegate has printed.',
   )
 }
@@ -147,7 +142,7 @@ const START_WINDOW_BYTES = 131_072
 
 function compressionOf({ arguments: { options } }: CommandContext, isMetered: boolean): Compression {
   if (options.has('compress') && options.has('no-compress'))
-    throw new SassError('USAGE', '-z and --no-compress contradict each other; leave one of them out.')
+    throw misuse('-z and --no-compress contradict each other; leave one of them out.')
   if (options.has('no-compress')) return 'never'
   return isMetered || options.has('compress') ? 'always' : 'auto'
 }
@@ -184,8 +179,7 @@ function localAgent(
   if (named !== undefined) return { agent: named, keyPath: keyOf(named) }
   const found = config.agents.find(({ name, role }) => role === 'agent' && existsSync(keyOf(name)))
   if (found !== undefined) return { agent: found.name, keyPath: keyOf(found.name) }
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `No agent's key lies in ${join(directory, 'keys')}, so nobody could authenticate; name one with --agent NAME --key FILE.`,
   )
 }
@@ -234,10 +228,7 @@ function userKeyPath(context: CommandContext, agent: string, fromHosts: string |
   if (named !== undefined) return named
   const directory = userConfigDirectory(context.environment)
   if (directory === undefined)
-    throw new SassError(
-      'USAGE',
-      'Neither HOME nor XDG_CONFIG_HOME is set, so no key can be found; name one with --key FILE.',
-    )
+    throw misuse('Neither HOME nor XDG_CONFIG_HOME is set, so no key can be found; name one with --key FILE.')
   return join(directory, `${agent}.key`)
 }
 

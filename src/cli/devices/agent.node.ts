@@ -8,7 +8,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { checkPublicKey } from '../../base/crypto/ed25519-key.ts'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
-import { errnoOf, errnoText, makePrivateDirectory } from '../../base/files.node.ts'
+import { makePrivateDirectory } from '../../base/files.node.ts'
 import { isName } from '../../base/text/name.ts'
 import { nearest } from '../../base/text/suggest.ts'
 import { ALL_TOOLS, isTool, TIER_NAMES, TOOLS } from '../../base/tool-name.ts'
@@ -17,11 +17,12 @@ import type { AgentConfig } from '../../config/config.ts'
 import type { LoadedConfig } from '../../edge/setup/config-file.node.ts'
 import { enrolledBeside, updateBook, visibleBook } from '../../edge/state/identity-book.node.ts'
 import { createKeyFiles, readPublicKey } from '../../edge/state/key-file.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import type { IdentityBook } from '../../session/callers/enrolments.ts'
 import { editedText, writeEdited } from '../common/config-writer.node.ts'
 import { localConfig, takeWords } from '../common/local-config.node.ts'
 import { utcTime } from '../common/operator.node.ts'
+import { systemError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { alignColumns } from '../words/listing.ts'
@@ -39,10 +40,13 @@ function makeKeyDirectory(path: string): void {
   try {
     makePrivateDirectory(path)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    const sentence = `The directory ${path} cannot be made, since ${errnoText(errno)}: correct that or bring a key with --key.`
-    throw new SassError('STATE_UNWRITABLE', sentence, { path, errno }, error)
+    throw systemError(
+      error,
+      'STATE_UNWRITABLE',
+      path,
+      (since) =>
+        `The directory ${path} cannot be made, since ${since}: correct that or bring a key with --key.`,
+    )
   }
 }
 
@@ -51,13 +55,13 @@ function rightsOf(context: CommandContext): { tier?: string; tools?: string[]; d
   const { options } = context.arguments
   const tier = optionValue(options, 'tier')
   if (tier !== undefined && !(TIER_NAMES as readonly string[]).includes(tier))
-    throw new SassError('USAGE', `--tier is one of ${TIER_NAMES.join(', ')}: write one of them.`)
+    throw misuse(`--tier is one of ${TIER_NAMES.join(', ')}: write one of them.`)
   const tools = optionValue(options, 'tools')?.split(',').filter(Boolean)
   const unknown = tools?.find((tool) => tool !== ALL_TOOLS && !isTool(tool))
   if (unknown !== undefined) {
     const meant = nearest(unknown, TOOLS)
     const hint = meant === undefined ? `write some of ${TOOLS.join(', ')} or *` : `the nearest is ${meant}`
-    throw new SassError('USAGE', `${JSON.stringify(unknown.slice(0, 32))} is no tool: ${hint}.`)
+    throw misuse(`${JSON.stringify(unknown.slice(0, 32))} is no tool: ${hint}.`)
   }
   const delegatedBy = optionValue(options, 'delegated-by')
   return {
@@ -70,20 +74,19 @@ function rightsOf(context: CommandContext): { tier?: string; tools?: string[]; d
 function add(context: CommandContext, loaded: LoadedConfig, name: string): number {
   const { options } = context.arguments
   if (!isName(name)) {
-    throw new SassError('USAGE', 'This is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ -.')
+    throw misuse('This is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ -.')
   }
   const { enrolled } = visibleBook(loaded.config.state_directory)
   if ([...loaded.config.agents, ...enrolled].some((agent) => agent.name === name)) {
-    throw new SassError('USAGE', `${name} is listed already: remove it first or choose another name.`)
+    throw misuse(`${name} is listed already: remove it first or choose another name.`)
   }
   const role = optionValue(options, 'role') ?? 'agent'
-  if (role !== 'agent' && role !== 'operator')
-    throw new SassError('USAGE', '--role is agent or operator: write one of them.')
+  if (role !== 'agent' && role !== 'operator') throw misuse('--role is agent or operator: write one of them.')
   const capability = optionValue(options, 'capability') ?? DEFAULT_CAPABILITY
   if (!Object.hasOwn(loaded.config.capabilities, capability)) {
     const meant = nearest(capability, Object.keys(loaded.config.capabilities))
     const hint = meant === undefined ? 'add it to capabilities first' : `the nearest is ${meant}`
-    throw new SassError('USAGE', `The configuration has no capability set of this name: ${hint}.`)
+    throw misuse(`The configuration has no capability set of this name: ${hint}.`)
   }
   const rights = { role, capability, ...rightsOf(context) }
   const keyOption = optionValue(options, 'key')
@@ -140,7 +143,7 @@ function remove(context: CommandContext, loaded: LoadedConfig, name: string): nu
     const { enrolled } = visibleBook(loaded.config.state_directory)
     const meant = nearest(name, [...names, ...enrolled.map((agent) => agent.name)])
     const hint = meant === undefined ? 'sass-edge agent list shows them' : `the nearest is ${meant}`
-    throw new SassError('USAGE', `There is no agent of this name in ${loaded.path}: ${hint}.`)
+    throw misuse(`There is no agent of this name in ${loaded.path}: ${hint}.`)
   }
   if (index !== -1) writeEdited(loaded, editedText(loaded, 'agents', listed(loaded).toSpliced(index, 1)))
   const where = index === -1 ? 'those who have enrolled or are invited' : loaded.path
@@ -224,10 +227,7 @@ export const command: Command = {
     if (action === 'invite' && name !== undefined)
       return (await import('./agent-invite.node.ts')).invite(context, name)
     if ((action !== 'add' && action !== 'remove') || name === undefined) {
-      throw new SassError(
-        'USAGE',
-        'agent can invite NAME, add NAME, list and remove NAME: see sass-edge agent --help.',
-      )
+      throw misuse('agent can invite NAME, add NAME, list and remove NAME: see sass-edge agent --help.')
     }
     const loaded = localConfig(context)
     return action === 'add' ? add(context, loaded, name) : remove(context, loaded, name)

@@ -4,7 +4,7 @@
  * @module
  */
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { DELEGATION_MAX_SECONDS, DELEGATION_SECONDS } from '../../wire/limits.ts'
 import { connectDevice, DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
@@ -19,10 +19,7 @@ function secondsOf({ arguments: { options } }: CommandContext): number {
   const text = optionValue(options, 'ttl')
   const seconds = text === undefined ? DELEGATION_SECONDS : duration(text)
   if (seconds !== undefined && seconds >= 1 && seconds <= DELEGATION_MAX_SECONDS) return seconds
-  throw new SassError(
-    'USAGE',
-    '--ttl is a time like 90s, 15m or 24h, which is the longest: write one of them.',
-  )
+  throw misuse('--ttl is a time like 90s, 15m or 24h, which is the longest: write one of them.')
 }
 
 /** As given, or undefined for all that there is. */
@@ -62,8 +59,7 @@ export const command: Command = {
   },
   async run(context) {
     const worker = optionValue(context.arguments.options, 'to')
-    if (worker === undefined)
-      throw new SassError('USAGE', 'Nobody is named: write sass-edge delegate --to WORKER.')
+    if (worker === undefined) throw misuse('Nobody is named: write sass-edge delegate --to WORKER.')
     const seconds = secondsOf(context)
     const tools = optionValue(context.arguments.options, 'tools')?.split(',')
     const [target] = takeWords(context, 1)

@@ -20,7 +20,7 @@ import { fileHeads } from '../../client/link/heads.node.ts'
 import { loadPins, pinFile, savePin } from '../../client/link/pins.node.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
 import { createKeyFiles, readPrivateKey, readPublicKey } from '../../edge/state/key-file.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse, SassError } from '../../errors.ts'
 import { ENROLMENT_LINE_CHARS } from '../../limits.ts'
 import { type EnrolmentLine, readEnrolmentLine } from '../../wire/enrolment-line.ts'
 import { loadHosts, saveHost } from '../common/hosts.node.ts'
@@ -49,14 +49,10 @@ function pasted(context: CommandContext): string {
 function lineOf(context: CommandContext): EnrolmentLine {
   const [word, ...more] = takeWords(context, 64)
   if (word === undefined)
-    throw new SassError(
-      'USAGE',
-      'No line is given: write sass-edge enroll - and paste it, or sass-edge enroll LINE.',
-    )
+    throw misuse('No line is given: write sass-edge enroll - and paste it, or sass-edge enroll LINE.')
   const read = readEnrolmentLine(word === '-' ? pasted(context) : [word, ...more].join(''))
   if (read.ok) return read.line
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     read.problem === 'foreign'
       ? 'This is no enrolment line: it begins with sass1: and comes from sass-edge agent invite NAME on the device.'
       : 'The line is cut or mistyped, and nothing was sent: copy the whole of it, from sass1: to its end.',
@@ -66,10 +62,7 @@ function lineOf(context: CommandContext): EnrolmentLine {
 function directoryOf(context: CommandContext): string {
   const directory = userConfigDirectory(context.environment)
   if (directory !== undefined) return directory
-  throw new SassError(
-    'USAGE',
-    'Neither HOME nor XDG_CONFIG_HOME is set, so there is no place for the key: set one of them.',
-  )
+  throw misuse('Neither HOME nor XDG_CONFIG_HOME is set, so there is no place for the key: set one of them.')
 }
 
 /** The key for that device: the one of an earlier try, or a new one, on the disk before anybody hears of it. */
@@ -87,7 +80,7 @@ function placesOf({ addresses }: EnrolmentLine): readonly Place[] {
   return addresses.map((text) => {
     const parsed = parseTarget(text)
     if (!parsed.ok || parsed.target.agent !== undefined)
-      throw new SassError('USAGE', 'The line names an address that cannot be read: have a new one made.')
+      throw misuse('The line names an address that cannot be read: have a new one made.')
     const { host, port } = parsed.target
     return { host, port, address: targetAddress({ host, port }) }
   })
@@ -182,16 +175,12 @@ export const command: Command = {
     const line = lineOf(context)
     const name = optionValue(context.arguments.options, 'name') ?? line.device
     if (!isName(name))
-      throw new SassError(
-        'USAGE',
-        '--name is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ -.',
-      )
+      throw misuse('--name is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ -.')
     const directory = directoryOf(context)
     const known = loadHosts(context.environment)[name]
     const targets = placesOf(line).map(({ address }) => `${line.agent}@${address}`)
     if (known !== undefined && !targets.includes(known.target))
-      throw new SassError(
-        'USAGE',
+      throw misuse(
         `${name} stands for ${known.target} already, and nothing was sent: choose another name with --name NAME.`,
       )
     const fingerprint = `sha256:${encodeBase64Url(line.keyDigest)}`

@@ -7,7 +7,7 @@
 import { resolve } from 'node:path'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
 import { createKeyFiles } from '../../edge/state/key-file.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { CALLER_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { isGiven } from '../words/arguments.ts'
@@ -33,7 +33,7 @@ export const command: Command = {
     if (isGiven(options, 'device'))
       return (await import('./key-rotation.node.ts')).rotateDeviceKey(context, isGiven(options, 'switch'))
     if (word === undefined || word === '') {
-      throw new SassError('USAGE', 'No name for the keys is given: write sass-edge keygen PATH.')
+      throw misuse('No name for the keys is given: write sass-edge keygen PATH.')
     }
     const base = resolve(context.cwd, word.endsWith('.key') ? word.slice(0, -4) : word)
     const publicKey = encodeBase64Url(createKeyFiles(base).publicKey)

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { connectDevice, DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { optionValue, wholeNumber } from '../words/arguments.ts'
@@ -24,7 +24,7 @@ export const command: Command = {
   async run(context) {
     const text = optionValue(context.arguments.options, 'count') ?? String(DEFAULT_COUNT)
     const count = wholeNumber(text, 1, 1_000)
-    if (count === undefined) throw new SassError('USAGE', `--count ${text} is not a number from 1 to 1000.`)
+    if (count === undefined) throw misuse(`--count ${text} is not a number from 1 to 1000.`)
     const began = performance.now()
     const client = await connectDevice(context, takeWords(context, 1)[0])
     const connectMs = performance.now() - began

@@ -13,7 +13,7 @@ import {
   pinMismatch,
   savePin,
 } from '../../client/link/pins.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { CONNECT_TIMEOUT_MS } from '../../limits.ts'
 import { ask } from '../common/ask.node.ts'
 import { targetOf } from '../common/hosts.node.ts'
@@ -38,10 +38,7 @@ function list(context: CommandContext): number {
 async function trust(context: CommandContext, host: string, given: string | undefined): Promise<number> {
   const { options } = context.arguments
   if (given !== undefined && !isFingerprint(given)) {
-    throw new SassError(
-      'USAGE',
-      'The second word is not a fingerprint: write sha256: and 43 characters of base64url.',
-    )
+    throw misuse('The second word is not a fingerprint: write sha256: and 43 characters of base64url.')
   }
   const target = targetOf(host, context.environment)
   const address = targetAddress(target)
@@ -86,8 +83,7 @@ export const command: Command = {
   },
   async run(context) {
     const [host, fingerprint] = takeWords(context, 2)
-    if (host === undefined)
-      throw new SassError('USAGE', 'No device is named: write sass-edge trust HOST or trust list.')
+    if (host === undefined) throw misuse('No device is named: write sass-edge trust HOST or trust list.')
     return host === 'list' && fingerprint === undefined ? list(context) : trust(context, host, fingerprint)
   },
 }

@@ -12,7 +12,7 @@ import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { visible } from '../../base/text/visible.ts'
 import { loadLaw } from '../../edge/intent/constitution.node.ts'
 import { appendLogs, lookUp, readLogs } from '../../edge/intent/proposal-files.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { begin, type CycleState, end, firstState } from '../../intent/proposals/cycle.ts'
 import { askedPaths, type CycleInput, type Decided, type Law } from '../../intent/proposals/decide.ts'
 import { isObject } from '../../intent/proposals/fields.ts'
@@ -44,8 +44,7 @@ type Given = {
 }
 
 function unusable(path: string, since: string): SassError {
-  return new SassError(
-    'USAGE',
+  return misuse(
     `The proposals in ${path} are not decided, since ${since}: write {"observations": [...], "candidates": [...], "cycle": 0}.`,
   )
 }
@@ -93,12 +92,9 @@ function stateOf(law: Law, logs: string | undefined, given: Given): CycleState {
     )
   const { state } = replayed
   if (state.lastDecision === 'EXIT')
-    throw new SassError('USAGE', `The run in ${logs} has ended with an exit: begin another one.`)
+    throw misuse(`The run in ${logs} has ended with an exit: begin another one.`)
   if (given.cycle !== undefined && given.cycle !== state.cycle)
-    throw new SassError(
-      'USAGE',
-      `The next cycle of the run in ${logs} is ${state.cycle} and not ${given.cycle}.`,
-    )
+    throw misuse(`The next cycle of the run in ${logs} is ${state.cycle} and not ${given.cycle}.`)
   return state
 }
 
@@ -209,7 +205,7 @@ export const command: Command = {
     const logs = optionValue(options, 'replay')
     const isStdin = isGiven(options, 'stdin')
     if ([path !== undefined, logs !== undefined, isStdin].filter(Boolean).length !== 1)
-      throw new SassError('USAGE', 'decide takes one of a FILE, --stdin and --replay DIR: see --help.')
+      throw misuse('decide takes one of a FILE, --stdin and --replay DIR: see --help.')
     if (isGiven(options, 'device') || options.has('target')) {
       const text = decodeUtf8(bytesOf(context, path))
       if (text === undefined) throw unusable(path ?? 'stdin', 'it is no UTF-8')

@@ -5,19 +5,20 @@
  * Rules: docs/intent.md.
  * @module
  */
+
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { createFile, errnoOf, errnoText, makePrivateDirectory } from '../../base/files.node.ts'
+import { createFile, makePrivateDirectory } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Envelope, QuarantinedEnvelope } from '../../client/client.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import { readPublicKey } from '../../edge/state/key-file.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { envelopeFileName, type Envelope as Read, readEnvelope } from '../../intent/envelopes/envelope.ts'
-import { connectDevice, connectOperator } from '../common/device.node.ts'
 import { localConfig } from '../common/local-config.node.ts'
-import { utcTime } from '../common/operator.node.ts'
+import { asAgent, asEither, asOperator, humanNote, utcTime } from '../common/operator.node.ts'
 import { writeAll } from '../common/output.node.ts'
+import { systemError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
@@ -35,8 +36,7 @@ function given(
   const read = readEnvelope(bytes)
   if (read.ok) return { bytes, envelope: read.envelope }
   const where = read.field === '' ? 'it' : `its ${read.field}`
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `${path} is no envelope, since ${where} ${read.problem}, so nothing was sent: make one with sass-edge intent pack.`,
     { path },
   )
@@ -57,13 +57,12 @@ export function send(context: CommandContext, path: string): number {
     else mkdirSync(join(root, receiverId), { recursive: true })
     createFile(file, bytes, FILE_MODE)
   } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
-    throw new SassError(
-      'USAGE',
-      `The envelope cannot be put to ${file}, since ${errnoText(errno)}, so it was not sent: name a place that you may write to with --directory, or hand it in with sass-edge intent submit.`,
-      { path: file },
+    throw systemError(
       cause,
+      'USAGE',
+      file,
+      (since) =>
+        `The envelope cannot be put to ${file}, since ${since}, so it was not sent: name a place that you may write to with --directory, or hand it in with sass-edge intent submit.`,
     )
   }
   return context.output.result({ id: envelopeId, receiver: receiverId, file }, [
@@ -71,19 +70,12 @@ export function send(context: CommandContext, path: string): number {
   ])
 }
 
-const target = (context: CommandContext) => optionValue(context.arguments.options, 'target')
-const agent = (context: CommandContext) => connectDevice(context, target(context))
-const operator = (context: CommandContext) => connectOperator(context, target(context))
-
 /** Hands it in over a connection, and hears what became of it. */
 export async function submit(context: CommandContext, path: string): Promise<number> {
   const { bytes, envelope } = given(context, path)
-  const client = await agent(context)
-  const accepted = await client.intent.submit(envelope.receiverId, bytes, ({ kind }) => {
-    if (kind === 'operator')
-      context.output.note('A human is asked whether it may go: sass-edge confirm list.')
-  })
-  await client.close()
+  const accepted = await asAgent(context, ({ intent }) =>
+    intent.submit(envelope.receiverId, bytes, humanNote(context)),
+  )
   return context.output.result(toObject(accepted), [
     `Envelope ${visible(accepted.id)} was accepted and waits for ${visible(accepted.receiver)}.`,
   ])
@@ -102,9 +94,7 @@ function showKey(context: CommandContext): number {
 }
 
 async function list(context: CommandContext): Promise<number> {
-  const client = await (context.arguments.options.has('all') ? operator(context) : agent(context))
-  const { envelopes, total } = await client.intent.list()
-  await client.close()
+  const { envelopes, total } = await asEither(context, ({ intent }) => intent.list())
   const now = Math.floor(Date.now() / 1_000)
   const rows = envelopes.map((one) => [
     visible(one.id),
@@ -125,9 +115,7 @@ async function list(context: CommandContext): Promise<number> {
 
 async function take(context: CommandContext, id: string): Promise<number> {
   const out = optionValue(context.arguments.options, 'out')
-  const client = await (context.arguments.options.has('all') ? operator(context) : agent(context))
-  const taken = await client.intent.take(id)
-  await client.close()
+  const taken = await asEither(context, ({ intent }) => intent.take(id))
   if (out !== undefined && out !== '-') writeFileSync(resolve(context.cwd, out), taken.bytes, { flag: 'wx' })
   const content: unknown = JSON.parse(Buffer.from(taken.bytes).toString('utf8'))
   if (out === '-') {
@@ -152,18 +140,16 @@ function quarantineLines(file: QuarantinedEnvelope): readonly string[] {
 }
 
 async function quarantine(context: CommandContext): Promise<number> {
-  const client = await operator(context)
-  const files = await client.intent.quarantine()
-  await client.close()
+  const files = await asOperator(context, ({ intent }) => intent.quarantine())
   return context.output.result({ files: files.map((file) => ({ ...file, digest: file.digest ?? null })) }, [
     ...(files.length === 0 ? ['Nothing lies in quarantine.'] : files.flatMap(quarantineLines)),
   ])
 }
 
 async function settle(context: CommandContext, name: string, releases: boolean): Promise<number> {
-  const client = await operator(context)
-  const outcome = await (releases ? client.intent.release(name) : client.intent.discard(name))
-  await client.close()
+  const outcome = await asOperator(context, ({ intent }) =>
+    releases ? intent.release(name) : intent.discard(name),
+  )
   context.output.result(outcome, [visible(outcome.message)])
   return outcome.success ? EXIT.OK : EXIT.NOT_STARTED
 }
@@ -176,8 +162,7 @@ export async function inbox(context: CommandContext, verb = '', word?: string): 
   if (verb === 'take' && word !== undefined) return take(context, word)
   if ((verb === 'release' || verb === 'discard') && word !== undefined)
     return settle(context, word, verb === 'release')
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     'inbox can list (no word), take ID, quarantine, release NAME and discard NAME: see sass-edge intent --help.',
   )
 }

@@ -4,7 +4,7 @@
  * Rules: docs/intent.md, docs/plans.md.
  * @module
  */
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
@@ -119,10 +119,7 @@ export const command: Command = {
     const [name = '', ...words] = takeWords(context, 3)
     const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
     if (verb === undefined || words.length < verb.words[0] || words.length > verb.words[1])
-      throw new SassError(
-        'USAGE',
-        `intent can ${Object.keys(VERBS).join(', ')}: see sass-edge intent --help.`,
-      )
+      throw misuse(`intent can ${Object.keys(VERBS).join(', ')}: see sass-edge intent --help.`)
     return verb.run(context, words[0] ?? '', words[1])
   },
 }

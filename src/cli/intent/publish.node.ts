@@ -17,7 +17,7 @@ import {
 } from '../../edge/intent/publish.node.ts'
 import { vaultIdentities } from '../../edge/intent/vault-entry.node.ts'
 import { readPrivateKey, readPublicKey } from '../../edge/state/key-file.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { VAULT_ENTRY_BYTES } from '../../intent/limits.ts'
 import { askLine } from '../common/ask.node.ts'
 import { isGiven, optionValue, optionValues } from '../words/arguments.ts'
@@ -59,13 +59,11 @@ function confirmDigest(
       `${name} is the ${kind.replace('-', ' ')} ${id}, version ${version}. Type the SHA-256 that was reviewed, to sign it:`,
     )
   if (typed === undefined)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `Nobody is at a terminal to type the SHA-256 of ${name}, so nothing was published: give it with --sha256 HEX; sass-edge intent digest prints it.`,
     )
   if (typed.toLowerCase() === sha256) return
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `What was typed is not the SHA-256 of ${name}, so nothing was published and the vault is as it was: compare the file with what was reviewed.`,
     { sha256 },
   )

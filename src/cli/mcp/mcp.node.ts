@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import { RECONNECT_GIVE_UP_MS } from '../../client/limits.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse } from '../../errors.ts'
 import { type Connecting, DEVICE_OPTIONS, reconnecting } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { isGiven } from '../words/arguments.ts'
@@ -65,8 +65,7 @@ export const command: Command = {
   async run(context) {
     const [target] = takeWords(context, 1)
     const { output } = context
-    if (output.json)
-      throw new SassError('USAGE', 'stdout carries the protocol, so --json has nothing to say; leave it out.')
+    if (output.json) throw misuse('stdout carries the protocol, so --json has nothing to say; leave it out.')
     const device = createDevice(context, target, patience(context))
     device.onLink((event) => {
       if (event.kind === 'lost' || event.kind === 'gaveUp') output.warn(event.reason)

@@ -11,7 +11,7 @@ import { nearest } from '../../base/text/suggest.ts'
 import { grantedTools } from '../../base/tool-name.ts'
 import type { Config } from '../../config/config.ts'
 import { withEnrolled } from '../../edge/state/identity-book.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { localConfig, takeWords } from '../common/local-config.node.ts'
 import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
@@ -19,8 +19,7 @@ import type { Command } from '../words/command.ts'
 /** Which entry of acl.allow lets `from` in; null: none does. */
 function admitting(config: Config, from: string): string | null {
   const address = parseIpAddress(from)
-  if (address === undefined)
-    throw new SassError('USAGE', '--from is not an IP address: write one like 192.0.2.7.')
+  if (address === undefined) throw misuse('--from is not an IP address: write one like 192.0.2.7.')
   return createAllowList(config.acl.allow)(address) ?? null
 }
 
@@ -39,7 +38,7 @@ function callerView(
         config.agents.map((candidate) => candidate.name),
       )
       const hint = meant === undefined ? 'sass-edge agent list shows them' : `the nearest is ${meant}`
-      throw new SassError('USAGE', `There is no agent of this name in the configuration: ${hint}.`)
+      throw misuse(`There is no agent of this name in the configuration: ${hint}.`)
     }
     view['agent'] = agent.name
     view['role'] = agent.role
@@ -83,8 +82,7 @@ export const command: Command = {
     'sass-edge config show --as agent --from 192.0.2.7': 'what this caller may do',
   },
   async run(context) {
-    if (takeWords(context, 1)[0] !== 'show')
-      throw new SassError('USAGE', 'config can show: write sass-edge config show.')
+    if (takeWords(context, 1)[0] !== 'show') throw misuse('config can show: write sass-edge config show.')
     const loaded = localConfig(context)
     const config = withEnrolled(loaded.config)
     const { options } = context.arguments

@@ -12,7 +12,7 @@ import { LOCAL_DIRECTORY, loadConfig } from '../../edge/setup/config-file.node.t
 import { makeInstallation } from '../../edge/setup/setup.node.ts'
 import { ensureCertificate } from '../../edge/sockets/certificate.node.ts'
 import { openEnrolments } from '../../edge/state/identity-book.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { INVITATION_SECONDS } from '../../limits.ts'
 import { linesOfReadToo, takeWords } from '../common/local-config.node.ts'
 import { utcTime } from '../common/operator.node.ts'
@@ -58,16 +58,13 @@ export const command: Command = {
     const portText = optionValue(options, 'port')
     const port = portText === undefined ? undefined : wholeNumber(portText, 0, 65_535)
     if (portText !== undefined && port === undefined) {
-      throw new SassError(
-        'USAGE',
-        '--port is not a number from 0 to 65535: write a port, or 0 for any free one.',
-      )
+      throw misuse('--port is not a number from 0 to 65535: write a port, or 0 for any free one.')
     }
     const egress = optionValue(options, 'egress')?.split(',')
     for (const host of egress ?? []) {
       const fault = TEXT_FORMATS.egress.check(host)
       if (fault !== undefined)
-        throw new SassError('USAGE', `--egress: ${JSON.stringify(host)} ${fault.problem}: ${fault.hint}.`)
+        throw misuse(`--egress: ${JSON.stringify(host)} ${fault.problem}: ${fault.hint}.`)
     }
     const agentName = optionValue(options, 'agent')
     const made = makeInstallation(directory, {

@@ -9,7 +9,7 @@ import { nearest } from '../../base/text/suggest.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { LevelChange, Levels } from '../../client/operator-client.ts'
 import { isLevel, LEVELS } from '../../defense/level.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS, utcTime } from '../common/operator.node.ts'
 import { optionValue } from '../words/arguments.ts'
@@ -77,7 +77,7 @@ function levelOf(word: string): string {
   if (isLevel(level)) return level
   const meant = nearest(level, LEVELS)
   const hint = meant === undefined ? `write one of ${LEVELS.join(', ')}.` : `did you mean ${meant}?`
-  throw new SassError('USAGE', `${JSON.stringify(word.slice(0, 40))} is no level: ${hint}`)
+  throw misuse(`${JSON.stringify(word.slice(0, 40))} is no level: ${hint}`)
 }
 
 /** What SCOPE [NAME] LEVEL say. */
@@ -89,13 +89,9 @@ function changeOf(words: readonly string[]): Pick<LevelChange, 'scope' | 'name' 
     const isRight = scope === 'agent' ? isName(second) : SESSION_ID.test(second)
     if (isRight) return { scope, name: second, level: levelOf(third) }
     const what = scope === 'agent' ? 'no name of an agent' : 'no id of a session, which has 32 digits'
-    throw new SassError(
-      'USAGE',
-      `${JSON.stringify(second.slice(0, 64))} is ${what}: see sass-edge level show.`,
-    )
+    throw misuse(`${JSON.stringify(second.slice(0, 64))} is ${what}: see sass-edge level show.`)
   }
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     'Which level is meant is not clear: write level set daemon LEVEL, or level set agent NAME LEVEL, or level set session ID LEVEL.',
   )
 }
@@ -129,6 +125,6 @@ export const command: Command = {
     const [action, ...words] = takeWords(context, 4)
     if ((action === undefined || action === 'show') && words.length === 0) return show(context)
     if (action === 'set') return set(context, words)
-    throw new SassError('USAGE', 'level can show and set SCOPE [NAME] LEVEL: see sass-edge level --help.')
+    throw misuse('level can show and set SCOPE [NAME] LEVEL: see sass-edge level --help.')
   },
 }

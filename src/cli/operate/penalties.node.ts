@@ -6,7 +6,7 @@
 import { formatIpAddress, parseIpAddress } from '../../base/ip-address.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Penalties } from '../../client/operator-client.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
@@ -43,10 +43,7 @@ function sourceOf(word: string): string {
   const [address = '', ...prefix] = word.split('/')
   const parsed = prefix.length > 1 ? undefined : parseIpAddress(address)
   if (parsed !== undefined) return [formatIpAddress(parsed), ...prefix].join('/')
-  throw new SassError(
-    'USAGE',
-    `${JSON.stringify(word.slice(0, 64))} is no address: copy one from sass-edge penalties list.`,
-  )
+  throw misuse(`${JSON.stringify(word.slice(0, 64))} is no address: copy one from sass-edge penalties list.`)
 }
 
 async function clear(context: CommandContext, word: string | undefined): Promise<number> {
@@ -68,6 +65,6 @@ export const command: Command = {
     const [action, word] = takeWords(context, 2)
     if (action === 'list' && word === undefined) return list(context)
     if (action === 'clear') return clear(context, word)
-    throw new SassError('USAGE', 'penalties can list and clear [ADDRESS]: see sass-edge penalties --help.')
+    throw misuse('penalties can list and clear [ADDRESS]: see sass-edge penalties --help.')
   },
 }

@@ -5,7 +5,7 @@
  */
 import { isatty } from 'node:tty'
 import type { Client } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { connectOperator, DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { openScreen } from '../common/screen.node.ts'
@@ -76,10 +76,7 @@ export const command: Command = {
     const { options } = context.arguments
     const isWatched = options.has('watch')
     if (isWatched && !context.output.json && !isatty(STDOUT_FD))
-      throw new SassError(
-        'USAGE',
-        'status --watch draws on a terminal, and this is none: add --json for one object a line.',
-      )
+      throw misuse('status --watch draws on a terminal, and this is none: add --json for one object a line.')
     const client = await connectOperator(context, takeWords(context, 1)[0])
     const pauseMs = options.has('metered') ? METERED_WATCH_MS : WATCH_MS
     if (isWatched && context.output.json) return watchLines(context, client, pauseMs)

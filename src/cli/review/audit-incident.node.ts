@@ -4,15 +4,16 @@
  * Rules: jerry.md, requirement 036; docs/responses.md, section 7 (what is recorded).
  * @module
  */
+
 import type { ChainRecord } from '../../audit/chain.ts'
 import { findRecord } from '../../audit/find-record.node.ts'
 import { matchingRecords } from '../../audit/matching-records.node.ts'
 import { visible } from '../../base/text/visible.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
 import { wholeNumber } from '../words/arguments.ts'
+import type { Subcommand } from '../words/subcommand.ts'
 import { lineOf, SHOWN_RECORDS_MAX } from './audit-tail.node.ts'
-import type { Subcommand } from './audit-words.node.ts'
 
 type Event = ChainRecord['event']
 /** With R1 it was done; R2 and R3 wait, and have records of their own. */
@@ -42,14 +43,10 @@ export const incident: Subcommand = async (context) => {
   const [, word = ''] = takeWords(context, 2)
   const sequence = wholeNumber(word, 1, Number.MAX_SAFE_INTEGER)
   if (sequence === undefined)
-    throw new SassError(
-      'USAGE',
-      'Write audit incident SEQ, with the number of a record: see sass-edge level.',
-    )
+    throw misuse('Write audit incident SEQ, with the number of a record: see sass-edge level.')
   const { directory } = localState(context).config.audit
   const { record, lastSequence } = findRecord(directory, sequence)
-  if (record === undefined)
-    throw new SassError('USAGE', `There is no record ${sequence}: the last one is ${lastSequence}.`)
+  if (record === undefined) throw misuse(`There is no record ${sequence}: the last one is ${lastSequence}.`)
   const about = namesIn(record.event)
   const { records, total } = matchingRecords(directory, { about, from: sequence }, SHOWN_RECORDS_MAX)
   const parts = Object.entries(PARTS).map(

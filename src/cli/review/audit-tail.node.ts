@@ -8,16 +8,16 @@ import { type ChainRecord, readRecord } from '../../audit/chain.ts'
 import { lastRecords } from '../../audit/last-records.node.ts'
 import { matchingRecords, type Wanted } from '../../audit/matching-records.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
-import { errnoOf } from '../../base/files.node.ts'
 import { nearest } from '../../base/text/suggest.ts'
 import { visible } from '../../base/text/visible.ts'
 import { TOOLS } from '../../base/tool-name.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
 import type { Described } from '../words/arguments.ts'
 import { isGiven, type Options, optionValue, wholeNumber } from '../words/arguments.ts'
 import { plainId } from '../words/listing.ts'
-import { type Subcommand, unreadable } from './audit-words.node.ts'
+import type { Subcommand } from '../words/subcommand.ts'
+import { unreadable } from './audit-words.node.ts'
 
 const SHOWN_RECORDS = 20
 export const SHOWN_RECORDS_MAX = 10_000
@@ -46,8 +46,7 @@ function timeOf(options: Options, name: 'since' | 'until'): string | undefined {
   const ms =
     isDay || isTime ? Date.parse(isDay && name === 'until' ? `${text}T23:59:59.999Z` : text) : Number.NaN
   if (Number.isNaN(ms))
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `--${name} takes a day or a time with its zone, as 2026-03-01 or 2026-03-01T12:00:00Z, and not ${JSON.stringify(text.slice(0, 40))}.`,
     )
   return new Date(ms).toISOString()
@@ -58,8 +57,7 @@ function toolOf(options: Options): string | undefined {
   const tools = [...TOOLS, EGRESS]
   if (text === undefined || tools.some((tool) => tool === text)) return text
   const meant = nearest(text, tools)
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `There is no tool ${JSON.stringify(text.slice(0, 40))}${meant === undefined ? `: it is one of ${tools.join(', ')}.` : `: did you mean ${meant}?`}`,
   )
 }
@@ -102,7 +100,6 @@ function read(directory: string, wanted: Wanted | undefined, count: number) {
     const records = lastRecords(directory, count).flatMap((line) => readRecord(line) ?? [])
     return { records, total: records.length }
   } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
     throw unreadable(directory, cause)
   }
 }
@@ -112,8 +109,7 @@ export const tail: Subcommand = async (context) => {
   const { options } = context.arguments
   const text = optionValue(options, 'lines')
   const count = text === undefined ? SHOWN_RECORDS : wholeNumber(text, 1, SHOWN_RECORDS_MAX)
-  if (count === undefined)
-    throw new SassError('USAGE', `--lines takes a number from 1 to ${SHOWN_RECORDS_MAX}.`)
+  if (count === undefined) throw misuse(`--lines takes a number from 1 to ${SHOWN_RECORDS_MAX}.`)
   const wanted = wantedBy(options)
   const { records, total } = read(localState(context).config.audit.directory, wanted, count)
   const value = records.map(({ timestamp, event, hash }) => ({

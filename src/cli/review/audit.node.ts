@@ -3,34 +3,28 @@
  * a configuration: files and a pinned key are enough, on any machine.
  * @module
  */
+
 import { dirname } from 'node:path'
 import { chainPaths } from '../../audit/retention.node.ts'
 import type { KnownHead } from '../../audit/verify.ts'
 import { type Verified, verifyChain } from '../../audit/verify-chain.node.ts'
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
-import { errnoOf } from '../../base/files.node.ts'
-import { nearest } from '../../base/text/suggest.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
 import type { Anchors } from '../../edge/record/anchors.node.ts'
 import { genesisPath } from '../../edge/record/epoch-keys.node.ts'
 import type { ReplayReport } from '../../edge/record/replay-chain.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
 import { optionValue, optionValues, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
+import { counted } from '../words/listing.ts'
+import { type Subcommand, subcommandOf } from '../words/subcommand.ts'
 import { anchor, anchorsOf } from './audit-anchor.node.ts'
 import { exportSession, verifyEvidence } from './audit-evidence.node.ts'
 import { incident } from './audit-incident.node.ts'
 import { tail, tailOptions } from './audit-tail.node.ts'
-import {
-  brokenLine,
-  EXIT_FAILED,
-  fingerprintOf,
-  pinOf,
-  type Subcommand,
-  unreadable,
-} from './audit-words.node.ts'
+import { brokenLine, EXIT_FAILED, fingerprintOf, pinOf, unreadable } from './audit-words.node.ts'
 
 /** `SEQ:HASH`, as `sass-edge status` shows it. */
 function headOf(text: string): KnownHead {
@@ -38,8 +32,7 @@ function headOf(text: string): KnownHead {
   const sequence = wholeNumber(text.slice(0, Math.max(colon, 0)), 1, Number.MAX_SAFE_INTEGER)
   const hash = decodeHex(text.slice(colon + 1))
   if (sequence === undefined || hash?.length !== 32)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `--head takes SEQ:HASH, the number of a record and its hash as 64 hexadecimal digits, and not ${JSON.stringify(text.slice(0, 80))}.`,
     )
   return { sequence, hash, from: '--head' }
@@ -63,10 +56,6 @@ function chainOf(context: CommandContext): {
   } catch (cause) {
     throw unreadable(config.audit.directory, cause)
   }
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 function tellVerified(
@@ -120,7 +109,6 @@ const verify: Subcommand = async (context) => {
   try {
     verified = verifyChain(paths, { isGenesis, heads, directory })
   } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
     throw unreadable(directory, cause)
   }
   return tellVerified(context, verified, pin !== undefined, anchors)
@@ -135,7 +123,6 @@ const replay: Subcommand = async (context) => {
   try {
     report = replayChain(directory, programVersion())
   } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
     throw unreadable(directory, cause)
   }
   const { decisions, counts, different, missing, state, notes } = report
@@ -207,14 +194,6 @@ export const command: Command = {
       'what agents ran on behalf of planner since then',
   },
   async run(context) {
-    const names = [...SUBCOMMANDS.keys()]
-    const word = context.arguments.positionals[0]
-    const subcommand = SUBCOMMANDS.get(word ?? '')
-    if (subcommand !== undefined) return subcommand(context)
-    if (word === undefined)
-      throw new SassError('USAGE', `audit needs to be told what to do: ${names.join(' or ')}.`)
-    const meant = nearest(word, names)
-    const hint = meant === undefined ? `it can ${names.join(' or ')}.` : `did you mean ${meant}?`
-    throw new SassError('USAGE', `audit cannot ${JSON.stringify(word.slice(0, 64))}: ${hint}`)
+    return subcommandOf('audit', SUBCOMMANDS, context)(context)
   },
 }

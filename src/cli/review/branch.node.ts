@@ -7,7 +7,7 @@
 
 import { visible } from '../../base/text/visible.ts'
 import type { Branch, Checkpoint, Outcome } from '../../client/branch-client.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { ask } from '../common/ask.node.ts'
 import { CALLER_OPTIONS, LINK_OPTIONS } from '../common/device.node.ts'
 import { asOperator, doneMessage, TARGET_OPTION, utcTime } from '../common/operator.node.ts'
@@ -73,13 +73,13 @@ const list: Action = async (context, words) => {
 function refuseMore(words: readonly string[], most: number): void {
   const extra = words[most]
   if (extra === undefined) return
-  throw new SassError('USAGE', `${JSON.stringify(extra.slice(0, 64))} is one word too many: see --help.`)
+  throw misuse(`${JSON.stringify(extra.slice(0, 64))} is one word too many: see --help.`)
 }
 
 /** @throws SassError USAGE where nobody says yes */
 function confirm(context: CommandContext, question: string, nothing: string): void {
   if (isGiven(context.arguments.options, 'yes') || ask(question)) return
-  throw new SassError('USAGE', `Nobody said yes, so ${nothing}; answer at a terminal, or with --yes.`)
+  throw misuse(`Nobody said yes, so ${nothing}; answer at a terminal, or with --yes.`)
 }
 
 function done(context: CommandContext, id: string, outcome: Outcome): number {
@@ -109,10 +109,7 @@ function numberOf(context: CommandContext, name: string): number | undefined {
   if (text === undefined) return undefined
   const number = wholeNumber(text, 0, Number.MAX_SAFE_INTEGER)
   if (number !== undefined) return number
-  throw new SassError(
-    'USAGE',
-    `--${name} takes the number of a checkpoint: see sass-edge branch checkpoint --list.`,
-  )
+  throw misuse(`--${name} takes the number of a checkpoint: see sass-edge branch checkpoint --list.`)
 }
 
 function checkpointLines(checkpoints: readonly Checkpoint[]): string[] {
@@ -134,7 +131,7 @@ const checkpoint: Action = async (context, words) => {
   const remove = numberOf(context, 'remove')
   const isList = isGiven(context.arguments.options, 'list')
   if ([restore, remove].filter((number) => number !== undefined).length + (isList ? 1 : 0) > 1)
-    throw new SassError('USAGE', 'Only one of --list, --restore and --remove can be done at a time.')
+    throw misuse('Only one of --list, --restore and --remove can be done at a time.')
   const { id, words: rest } = await asOperator(context, (client) => chooseBranch(client, words))
   if (isList) {
     refuseMore(rest, 0)
@@ -197,9 +194,6 @@ export const command: Command = {
     const [name = '', ...words] = positionals
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
     if (action !== undefined) return action(context, [...words, ...rest])
-    throw new SassError(
-      'USAGE',
-      'branch can list, diff, merge, undo, drop and checkpoint: see sass-edge branch --help.',
-    )
+    throw misuse('branch can list, diff, merge, undo, drop and checkpoint: see sass-edge branch --help.')
   },
 }

@@ -10,7 +10,7 @@ import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Confirmation, Confirmations } from '../../client/operator-client.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { ask } from '../common/ask.node.ts'
 import { egressEdits, writeEdited } from '../common/config-writer.node.ts'
 import { localConfig, takeWords } from '../common/local-config.node.ts'
@@ -102,8 +102,7 @@ function listing(
 } {
   const place = reachedPlace(question)
   if (place === undefined)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       '--always is for what a session wants to reach, and this asks for something else; answer it without --always.',
     )
   const loaded = localConfig(context)
@@ -123,7 +122,7 @@ async function answer(context: CommandContext, text: string, approve: boolean): 
   const { output } = context
   const isSure = context.arguments.options.has('yes')
   if (output.json && !isSure)
-    throw new SassError('USAGE', 'With --json nobody is shown what is asked: give --yes if you have seen it.')
+    throw misuse('With --json nobody is shown what is asked: give --yes if you have seen it.')
   const { confirmations } = await asOperator(context, ({ operator }) => operator.confirmations())
   const ids = confirmations.map(({ id }) => id)
   const id = pickId(text, ids, QUESTION)
@@ -131,8 +130,7 @@ async function answer(context: CommandContext, text: string, approve: boolean): 
   if (question === undefined) throw new SassError('INTERNAL', 'A question that was listed is not there.')
   for (const line of questionLines(question, nowSeconds())) output.note(line)
   if (!isSure && !ask(approve ? 'Shall it be done?' : 'Shall it be refused?'))
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       'Nobody said yes, so nothing was answered and the question still waits; answer it at a terminal, or with --yes.',
     )
   const saves = context.arguments.options.has('always') ? listing(context, question) : undefined
@@ -172,12 +170,9 @@ export const command: Command = {
     const [action, id] = takeWords(context, 2)
     if (action === 'list' && id === undefined) return list(context)
     if (action === 'deny' && context.arguments.options.has('always'))
-      throw new SassError('USAGE', '--always is for approve: what is refused is asked about again.')
+      throw misuse('--always is for approve: what is refused is asked about again.')
     if ((action === 'approve' || action === 'deny') && id !== undefined)
       return answer(context, id, action === 'approve')
-    throw new SassError(
-      'USAGE',
-      'confirm can list, approve ID and deny ID: the ids are in sass-edge confirm list.',
-    )
+    throw misuse('confirm can list, approve ID and deny ID: the ids are in sass-edge confirm list.')
   },
 }

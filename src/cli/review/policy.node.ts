@@ -4,28 +4,22 @@
  * @module
  */
 
-import { nearest } from '../../base/text/suggest.ts'
 import { type ExampleFailure, testRules } from '../../defense/13policy/rules/examples.ts'
 import { lintRules } from '../../defense/13policy/rules/lint.ts'
 import type { RulesProblem } from '../../defense/13policy/rules/rule-set.ts'
 import { rulesProblemText } from '../../defense/13policy/rules/rules-file.ts'
 import { readRulesFile } from '../../edge/policy/policy-file.node.ts'
 import { shippedRulesPath } from '../../edge/policy/rules-path.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse } from '../../errors.ts'
 import { localConfig, takeWords } from '../common/local-config.node.ts'
 import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
+import { counted } from '../words/listing.ts'
+import { type Subcommand, subcommandOf } from '../words/subcommand.ts'
 
 /** The rules do not hold; what is wrong with the call itself is EXIT.LOCAL. */
 const EXIT_FAILED = 1
-
-/** What a second word of the command line does. */
-type Subcommand = (context: CommandContext) => Promise<number>
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
-}
 
 /** The problems of a file that was read and cannot be used; undefined for any other error. */
 function problemsOf(error: unknown): readonly RulesProblem[] | undefined {
@@ -95,7 +89,7 @@ const explain: Subcommand = async (context) => {
   const { options, rest } = context.arguments
   takeWords({ ...context, arguments: { ...context.arguments, rest: undefined } }, 1)
   if (rest === undefined || rest.length === 0)
-    throw new SassError('USAGE', 'No command is named: write sass-edge policy explain -- CMD ARGS.')
+    throw misuse('No command is named: write sass-edge policy explain -- CMD ARGS.')
   const { path, config } = localConfig(context)
   const { explainCommand } = await import('./explain.node.ts')
   const answer = await explainCommand(config, path, {
@@ -150,22 +144,13 @@ export const command: Command = {
     'sass-edge policy lint --json': 'the rules that ship, for a script',
   },
   async run(context) {
-    const names = [...SUBCOMMANDS.keys()]
-    const word = context.arguments.positionals[0]
-    const subcommand = SUBCOMMANDS.get(word ?? '')
-    if (subcommand !== undefined) {
-      try {
-        return await subcommand(context)
-      } catch (error) {
-        const problems = word === 'explain' ? undefined : problemsOf(error)
-        if (problems === undefined) throw error
-        return reportInvalid(context, rulesPath(context), problems)
-      }
+    const subcommand = subcommandOf('policy', SUBCOMMANDS, context)
+    try {
+      return await subcommand(context)
+    } catch (error) {
+      const problems = subcommand === explain ? undefined : problemsOf(error)
+      if (problems === undefined) throw error
+      return reportInvalid(context, rulesPath(context), problems)
     }
-    if (word === undefined)
-      throw new SassError('USAGE', `policy needs to be told what to do: ${names.join(' or ')}.`)
-    const meant = nearest(word, names)
-    const hint = meant === undefined ? `it can ${names.join(' or ')}.` : `did you mean ${meant}?`
-    throw new SassError('USAGE', `policy cannot ${JSON.stringify(word.slice(0, 64))}: ${hint}`)
   },
 }

@@ -9,7 +9,7 @@ import type { ChainRecord } from '../../audit/chain.ts'
 import { findRecord } from '../../audit/find-record.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import { adviceFor, nameOfResponse } from '../../defense/describe.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse } from '../../errors.ts'
 import type { AuditValue } from '../../ports.ts'
 import type { Explanation } from '../../wire/status-messages.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
@@ -137,8 +137,7 @@ export const command: Command = {
     const [word] = takeWords(context, 1)
     const sequence = wholeNumber(word ?? '', 1, Number.MAX_SAFE_INTEGER)
     if (sequence === undefined)
-      throw new SassError(
-        'USAGE',
+      throw misuse(
         'why takes the number of a record: it is in the log as seq, and the last one in sass-edge status.',
       )
     const told = await askDaemon(context, sequence)
@@ -148,8 +147,7 @@ export const command: Command = {
     }
     const { record, lastSequence } = findRecord(localState(context).config.audit.directory, sequence)
     if (record === undefined)
-      throw new SassError(
-        'USAGE',
+      throw misuse(
         `The audit chain has no record ${sequence}${lastSequence === 0 ? '' : `; its last one is ${lastSequence}`}: see sass-edge status.`,
       )
     tellRecord(context, record, sequence)

@@ -6,7 +6,7 @@
 import { isatty } from 'node:tty'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import type { Client } from '../../client/client.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse, SassError } from '../../errors.ts'
 import {
   connectDevice,
   DEVICE_OPTIONS,
@@ -41,7 +41,7 @@ function beginning(context: CommandContext): { readonly tail?: number } {
   const tail = tailOf(context)
   if (!isGiven(context.arguments.options, 'from-start')) return { tail: tail ?? SHOWN_BYTES }
   if (tail === undefined) return {}
-  throw new SassError('USAGE', '--tail and --from-start say two things; give one of them.')
+  throw misuse('--tail and --from-start say two things; give one of them.')
 }
 
 /** That a device does not know an id proves nothing: it may have forgotten it. */
@@ -72,7 +72,7 @@ export const command: Command = {
   async run(context) {
     const words = takeWords(context, 2)
     const prefix = words.at(-1)
-    if (prefix === undefined) throw new SassError('USAGE', 'No id is given: copy one from sass-edge jobs.')
+    if (prefix === undefined) throw misuse('No id is given: copy one from sass-edge jobs.')
     const target = words.length > 1 ? words[0] : undefined
     isWholeId(prefix, EXECUTION)
     const start = beginning(context)

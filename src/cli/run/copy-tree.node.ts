@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { errnoOf, errnoText } from '../../base/files.node.ts'
 import type { Client, Transferred } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { joinRemote, staysInside } from '../words/copy-place.ts'
 
 /** As many at once as leave one of a caller's transfers to somebody else. */
@@ -81,12 +81,7 @@ async function walkLocal(copier: Copier, root: string): Promise<Found> {
     await enter('')
   } catch (cause) {
     if (errnoOf(cause) === undefined) throw cause
-    throw new SassError(
-      'USAGE',
-      `${root} cannot be read whole, since ${errnoText(errnoOf(cause))}.`,
-      { path: root },
-      cause,
-    )
+    throw misuse(`${root} cannot be read whole, since ${errnoText(errnoOf(cause))}.`, { path: root }, cause)
   }
   return found
 }
@@ -162,12 +157,7 @@ async function makeLocalDirectory(path: string, isRoot: boolean): Promise<void> 
   } catch (cause) {
     const stats = errnoOf(cause) === 'EEXIST' ? await lstat(path) : undefined
     if (stats?.isDirectory() === true || (isRoot && stats?.isSymbolicLink() === true)) return
-    throw new SassError(
-      'USAGE',
-      `The directory ${path} cannot be made, since ${errnoText(errnoOf(cause))}.`,
-      { path },
-      cause,
-    )
+    throw misuse(`The directory ${path} cannot be made, since ${errnoText(errnoOf(cause))}.`, { path }, cause)
   }
 }
 

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { errnoOf, errnoText } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Client, Transferred } from '../../client/client.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse } from '../../errors.ts'
 import { MAX_WINDOW_BYTES } from '../../limits.ts'
 import { connectDevice, DEVICE_OPTIONS, RECONNECT_OPTION, reconnecting } from '../common/device.node.ts'
 import { createLinkLine } from '../common/link-line.node.ts'
@@ -91,12 +91,7 @@ async function localKind(path: string): Promise<'file' | 'directory' | 'missing'
     return (await stat(path)).isDirectory() ? 'directory' : 'file'
   } catch (cause) {
     if (errnoOf(cause) === 'ENOENT') return 'missing'
-    throw new SassError(
-      'USAGE',
-      `${path} cannot be looked at, since ${errnoText(errnoOf(cause))}.`,
-      { path },
-      cause,
-    )
+    throw misuse(`${path} cannot be looked at, since ${errnoText(errnoOf(cause))}.`, { path }, cause)
   }
 }
 
@@ -112,9 +107,9 @@ async function isRemoteDirectory(client: Client, path: string): Promise<boolean>
 /** Before anybody is called. */
 async function refuseUnsendable(local: string, deep: boolean): Promise<void> {
   const kind = await localKind(local)
-  if (kind === 'missing') throw new SassError('USAGE', `There is no ${local} here to copy.`, { path: local })
+  if (kind === 'missing') throw misuse(`There is no ${local} here to copy.`, { path: local })
   if (kind === 'directory' && !deep)
-    throw new SassError('USAGE', `${local} is a directory; copy it with -r.`, { path: local })
+    throw misuse(`${local} is a directory; copy it with -r.`, { path: local })
 }
 
 /** Gives the digest where it was one file. */
@@ -150,7 +145,7 @@ async function receive(
     await receiveTree(copier, remote, to)
     return undefined
   }
-  if (name === '') throw new SassError('USAGE', 'The path on the device names a directory; copy it with -r.')
+  if (name === '') throw misuse('The path on the device names a directory; copy it with -r.')
   return (await copier.receive(remote, to, name)).sha256
 }
 
@@ -159,24 +154,17 @@ function withPort(context: CommandContext, target: string | undefined): string |
   const text = optionValue(context.arguments.options, 'port')
   if (text === undefined) return target
   if (target === undefined || wholeNumber(text, 1, 65_535) === undefined)
-    throw new SassError(
-      'USAGE',
-      `--port ${text} must be a number from 1 to 65535, and needs a HOST before the path.`,
-    )
+    throw misuse(`--port ${text} must be a number from 1 to 65535, and needs a HOST before the path.`)
   return `${target}:${text}`
 }
 
 function sidesOf(context: CommandContext): readonly [CopyPlace, CopyPlace] {
   const [from, to, ...more] = [...context.arguments.positionals, ...(context.arguments.rest ?? [])]
   if (from === undefined || to === undefined || more.length > 0)
-    throw new SassError(
-      'USAGE',
-      'A copy has two sides: write sass-edge cp SRC DST, one of them as HOST:PATH.',
-    )
+    throw misuse('A copy has two sides: write sass-edge cp SRC DST, one of them as HOST:PATH.')
   const sides = [readCopyPlace(from), readCopyPlace(to)] as const
   if (sides[0].kind === sides[1].kind)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       'One side of a copy is on a device and the other is here: write one of them as HOST:PATH, or :PATH for the nearest daemon.',
     )
   return sides

@@ -3,7 +3,7 @@
  * @module
  */
 import { isatty } from 'node:tty'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { TIMEOUT_MAX_SECONDS } from '../../limits.ts'
 import { DEVICE_OPTIONS, OUTPUT_OPTIONS, RECONNECT_OPTION, reconnecting } from '../common/device.node.ts'
 import { hasNoInput } from '../common/stdio.node.ts'
@@ -22,10 +22,7 @@ function environmentOf(context: CommandContext): Record<string, string> | undefi
       if (equals > 0) return [pair.slice(0, equals), pair.slice(equals + 1)]
       const value = context.environment[pair]
       if (value !== undefined) return [pair, value]
-      throw new SassError(
-        'USAGE',
-        `-e ${pair} has no value here and is not set in this environment; write -e ${pair}=VALUE.`,
-      )
+      throw misuse(`-e ${pair} has no value here and is not set in this environment; write -e ${pair}=VALUE.`)
     }),
   )
 }
@@ -35,10 +32,7 @@ function timeoutOf(context: CommandContext): number | undefined {
   if (text === undefined) return undefined
   const seconds = wholeNumber(text, 1, TIMEOUT_MAX_SECONDS)
   if (seconds === undefined)
-    throw new SassError(
-      'USAGE',
-      `--timeout ${text} is not a number of seconds from 1 to ${TIMEOUT_MAX_SECONDS}.`,
-    )
+    throw misuse(`--timeout ${text} is not a number of seconds from 1 to ${TIMEOUT_MAX_SECONDS}.`)
   return seconds
 }
 
@@ -67,7 +61,7 @@ export const command: Command = {
     // The command stands behind `--` alone: no word of it can be taken for a TARGET or an option of ours.
     const [program, ...args] = rest ?? []
     if (program === undefined || positionals.length > 1) {
-      throw new SassError('USAGE', 'No command is given: write sass-edge exec [TARGET] -- CMD ARGS.')
+      throw misuse('No command is given: write sass-edge exec [TARGET] -- CMD ARGS.')
     }
     const [target] = positionals
     const isDetached = isGiven(options, 'detach')
@@ -109,8 +103,7 @@ export const command: Command = {
 export function tailOf(context: CommandContext): number | undefined {
   const text = optionValue(context.arguments.options, 'tail')
   const bytes = text === undefined ? undefined : wholeNumber(text, 0, Number.MAX_SAFE_INTEGER)
-  if (text !== undefined && bytes === undefined)
-    throw new SassError('USAGE', `--tail ${text} is not a number of bytes.`)
+  if (text !== undefined && bytes === undefined) throw misuse(`--tail ${text} is not a number of bytes.`)
   return bytes
 }
 

@@ -4,28 +4,25 @@
  * Rules: docs/handoffs.md.
  * @module
  */
+
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { errnoOf, errnoText } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Handoff, TakenHandoff } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { HANDOFF_BYTES } from '../../limits.ts'
-import { connectDevice, connectOperator } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
-import { OPERATOR_OPTIONS, utcTime } from '../common/operator.node.ts'
+import { asAgent, asEither, humanNote, OPERATOR_OPTIONS, utcTime } from '../common/operator.node.ts'
+import { systemError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { alignColumns, isWholeId, pickId, plainId, shortDuration } from '../words/listing.ts'
+import { alignColumns, findId, shortDuration } from '../words/listing.ts'
 
 const HANDOFF = Object.freeze({ name: 'handoff', listedBy: 'sass-edge handoff list' })
 const MARK_BYTES = 8
 const STDIN = '-'
-
-const connect = (context: CommandContext) =>
-  connectDevice(context, optionValue(context.arguments.options, 'target'))
 
 function toObject(handoff: Handoff): object {
   return {
@@ -49,10 +46,13 @@ function readWhole(context: CommandContext, path: string): string {
   try {
     return readFileSync(path === STDIN ? 0 : resolve(context.cwd, path), 'utf8')
   } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
-    const sentence = `The handoff cannot be read from ${path}, since ${errnoText(errno)}: name a file of JSON, or - for stdin.`
-    throw new SassError('USAGE', sentence, { path, errno }, cause)
+    throw systemError(
+      cause,
+      'USAGE',
+      path,
+      (since) =>
+        `The handoff cannot be read from ${path}, since ${since}: name a file of JSON, or - for stdin.`,
+    )
   }
 }
 
@@ -62,8 +62,7 @@ function messageOf(context: CommandContext, path: string, to: string | undefined
   if (to === undefined) return text
   const parsed = parseStrictJson(text, { size: HANDOFF_BYTES })
   if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value))
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `${path} is not one JSON object of at most ${HANDOFF_BYTES} bytes${parsed.ok ? '' : `: ${parsed.problem}`}; see docs/handoffs.md for what a handoff holds.`,
     )
   return JSON.stringify({ ...parsed.value, to_agent: to })
@@ -82,15 +81,9 @@ function doneLines({ hidden, isMarked, injection }: Handoff): string[] {
 async function send(context: CommandContext): Promise<number> {
   const { options } = context.arguments
   const file = optionValue(options, 'file')
-  if (file === undefined)
-    throw new SassError('USAGE', 'No message is given: write --file FILE, or --file - for stdin.')
+  if (file === undefined) throw misuse('No message is given: write --file FILE, or --file - for stdin.')
   const message = messageOf(context, file, optionValue(options, 'to'))
-  const client = await connect(context)
-  const sent = await client.handoffs.send(message, ({ kind }) => {
-    if (kind === 'operator')
-      context.output.note('A human is asked whether it may go: sass-edge confirm list.')
-  })
-  await client.close()
+  const sent = await asAgent(context, ({ handoffs }) => handoffs.send(message, humanNote(context)))
   return context.output.result(toObject(sent), [
     `Handoff ${sent.id} waits for ${visible(sent.to)} until ${utcTime(sent.expiresAt)}.`,
     ...doneLines(sent),
@@ -112,12 +105,7 @@ function table(handoffs: readonly Handoff[], nowSeconds: number): string[] {
 }
 
 async function list(context: CommandContext): Promise<number> {
-  const { options } = context.arguments
-  const client = options.has('all')
-    ? await connectOperator(context, optionValue(options, 'target'))
-    : await connect(context)
-  const { handoffs, total } = await client.handoffs.list()
-  await client.close()
+  const { handoffs, total } = await asEither(context, (client) => client.handoffs.list())
   const more = total - handoffs.length
   return context.output.result({ handoffs: handoffs.map(toObject), total }, [
     ...table(handoffs, Math.floor(Date.now() / 1_000)),
@@ -140,17 +128,10 @@ function takenLines(taken: TakenHandoff): string[] {
 }
 
 async function take(context: CommandContext, given: string): Promise<number> {
-  const client = await connect(context)
-  const prefix = plainId(given)
-  const id = isWholeId(prefix, HANDOFF)
-    ? prefix
-    : pickId(
-        prefix,
-        (await client.handoffs.list()).handoffs.map((each) => each.id),
-        HANDOFF,
-      )
-  const taken = await client.handoffs.take(id)
-  await client.close()
+  const taken = await asAgent(context, async ({ handoffs }) => {
+    const ids = async () => (await handoffs.list()).handoffs.map(({ id }) => id)
+    return handoffs.take(await findId(given, ids, HANDOFF))
+  })
   const content: unknown = JSON.parse(taken.content)
   return context.output.result(
     { ...toObject(taken), content_source: taken.source, content },
@@ -176,9 +157,6 @@ export const command: Command = {
     if (action === 'send' && id === undefined) return send(context)
     if (action === 'list' && id === undefined) return list(context)
     if (action === 'take' && id !== undefined) return take(context, id)
-    throw new SassError(
-      'USAGE',
-      'handoff can send --file FILE, list and take ID: see sass-edge handoff --help.',
-    )
+    throw misuse('handoff can send --file FILE, list and take ID: see sass-edge handoff --help.')
   },
 }

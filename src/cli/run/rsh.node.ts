@@ -5,7 +5,7 @@
  * @module
  */
 import { isatty } from 'node:tty'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { reconnecting } from '../common/device.node.ts'
 import { hasNoInput } from '../common/stdio.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
@@ -36,7 +36,7 @@ export const command: Command = {
   },
   async run(given) {
     const read = readRshWords(given.arguments.rest ?? [])
-    if (!read.ok) throw new SassError('USAGE', `sass-edge rsh: ${read.problem}: ${read.hint}.`)
+    if (!read.ok) throw misuse(`sass-edge rsh: ${read.problem}: ${read.hint}.`)
     const { command: asked } = read
     const target = asked.target === LOCAL ? undefined : asked.target
     const context = asOptions(given, asked)

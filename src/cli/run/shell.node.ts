@@ -4,7 +4,7 @@
  */
 import { isatty } from 'node:tty'
 import type { Client } from '../../client/client.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse, SassError } from '../../errors.ts'
 import {
   connectDevice,
   DEVICE_OPTIONS,
@@ -50,10 +50,7 @@ export const command: Command = {
   async run(context) {
     const { positionals, rest } = context.arguments
     if (positionals.length > 1)
-      throw new SassError(
-        'USAGE',
-        'More than one device is named: write sass-edge shell [TARGET] [-- CMD ARGS].',
-      )
+      throw misuse('More than one device is named: write sass-edge shell [TARGET] [-- CMD ARGS].')
     const session = createRemoteSession(context, positionals[0])
     const client = await connectDevice(context, positionals[0], {
       ...reconnecting(context),
