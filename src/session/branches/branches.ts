@@ -49,13 +49,14 @@ export const GOES_ON: StreamUser = Object.freeze({
   leave: NOTHING,
 })
 
+export function logFailed({ rooms }: Peer, { method }: Call, cause: unknown): void {
+  rooms.log.write('error', 'branch_failed', { method: method.name, reason: reasonOf(cause) })
+}
+
 function fail(peer: Peer, call: Call, cause: unknown): void {
   const known = asSassError(cause)
   const isTold = known !== undefined && CODES[known.code].audience !== 'local'
-  peer.rooms.log.write('error', 'branch_failed', {
-    method: call.method.name,
-    reason: reasonOf(cause),
-  })
+  logFailed(peer, call, cause)
   peer.connection.fail(
     call.streamId,
     isTold ? known.code : 'FILE_IO',
@@ -259,20 +260,10 @@ function told({ paths }: ToldPaths): readonly { path: Uint8Array; what: string }
   return paths.map(({ path, what }) => ({ path: path.slice(0, PATH_BYTES), what }))
 }
 
-function outcomeMessage({
-  success,
-  message,
-  merged,
-  bytes,
-  conflicts,
-  leftOut,
-  digest,
-}: BranchOutcome): CborValue {
+function outcomeMessage({ message, conflicts, leftOut, digest, ...more }: BranchOutcome): CborValue {
   return m.branchOutcome.encode({
-    success,
+    ...more,
     message: sentence(message),
-    merged,
-    bytes,
     conflicts: told(conflicts),
     conflicts_total: conflicts.total,
     left_out: told(leftOut),

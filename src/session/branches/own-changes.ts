@@ -5,14 +5,14 @@
  * @module
  */
 
-import { asSassError, reasonOf } from '../../errors.ts'
+import { asSassError } from '../../errors.ts'
 import type { Looker } from '../../sandbox/branch/threads/branch-work.ts'
 import { choosePaths } from '../../sandbox/branch/threads/chosen-paths.ts'
 import type { ChangesRequest } from '../../wire/messages.ts'
 import { type Call, type Peer, sessionOf } from '../common/peer.ts'
 import { failPermitted, mistake, whenReading } from '../decisions/permitted.ts'
 import { withView } from '../transfers/transfers-start.ts'
-import { createWaiter, giveReview } from './branches.ts'
+import { createWaiter, giveReview, logFailed } from './branches.ts'
 
 const FORMS = ['text', 'stat'] as const
 const NO_BRANCH =
@@ -45,10 +45,7 @@ function fail(peer: Peer, call: Call, cause: unknown): void {
   const known = asSassError(cause)
   if (known?.code === 'RESPONSE_THROTTLED')
     return peer.connection.fail(call.streamId, known.code, known.message)
-  peer.rooms.log.write('error', 'branch_failed', {
-    method: call.method.name,
-    reason: reasonOf(cause),
-  })
+  logFailed(peer, call, cause)
   peer.connection.fail(
     call.streamId,
     'FILE_IO',

@@ -46,16 +46,29 @@ export type AttachmentStart = {
   readonly accept?: number
 }
 
-export const DATA_LOSS = 'That output is no longer here; details give the oldest offsets that are.'
+const DATA_LOSS = 'That output is no longer here; details give the oldest offsets that are.'
 
 /** Offsets that the ring cannot give any more; undefined when it can give all. */
-export function missingFrom(
-  execution: Execution,
-  start: AttachmentStart,
-): { stdout: number; stderr: number } | undefined {
+type Offsets = { readonly stdout: number; readonly stderr: number }
+
+export function missingFrom(execution: Execution, start: AttachmentStart): Offsets | undefined {
   const stdout = execution.rings?.stdout.oldestOffset ?? execution.outputBytes[STDOUT]
   const stderr = execution.rings?.stderr.oldestOffset ?? execution.outputBytes[STDERR]
   return start.stdoutOffset < stdout || start.stderrOffset < stderr ? { stdout, stderr } : undefined
+}
+
+type Failing = Pick<Peer['connection'], 'fail'>
+
+export function failMissing(connection: Failing, streamId: number, missing: Offsets): void {
+  const details = new Map([
+    [1, missing.stdout],
+    [2, missing.stderr],
+  ])
+  connection.fail(streamId, 'RING_BUFFER_DATA_LOSS', DATA_LOSS, details)
+}
+
+export function failOverdue(connection: Failing, streamId: number): void {
+  connection.fail(streamId, 'EXECUTION_TIMEOUT', 'The command was ended because its time was over.')
 }
 
 /** Why posix_spawn did not start a program, for whoever asked for it: asm-generic/errno-base.h. */
@@ -183,11 +196,7 @@ export function createAttachment(
     const missing = missingFrom(execution, { stdoutOffset: sent[STDOUT], stderrOffset: sent[STDERR] })
     if (missing === undefined || execution.rings === undefined) return false
     go()
-    const details = new Map([
-      [1, missing.stdout],
-      [2, missing.stderr],
-    ])
-    peer.connection.fail(streamId, 'RING_BUFFER_DATA_LOSS', DATA_LOSS, details)
+    failMissing(peer.connection, streamId, missing)
     executions.leave(execution, self)
     peer.streamDone(streamId)
     return true
@@ -268,11 +277,7 @@ export function createAttachment(
     const truncated = execution.discardedBytes > 0
     if (isUnary) {
       if (execution.timedOut) {
-        peer.connection.fail(
-          streamId,
-          'EXECUTION_TIMEOUT',
-          'The command was ended because its time was over.',
-        )
+        failOverdue(peer.connection, streamId)
       } else {
         peer.connection.end(
           streamId,
@@ -287,6 +292,10 @@ export function createAttachment(
           : undefined
       peer.connection.end(streamId, streamResponse.encode({ ...exitFields(), code }))
     }
+    tellEnd(execution)
+  }
+
+  function tellEnd(execution: Execution): void {
     execution.isTold = true
     executions.leave(execution, self)
     peer.streamDone(streamId)
@@ -314,9 +323,7 @@ export function createAttachment(
       truncated,
     })
     peer.connection.end(streamId, response)
-    execution.isTold = true
-    executions.leave(execution, self)
-    peer.streamDone(streamId)
+    tellEnd(execution)
     return true
   }
 

@@ -12,6 +12,7 @@ import { encodeBase64Url } from '../../base/encoding/base64.ts'
 import { ADMIN_NAME, isName } from '../../base/text/name.ts'
 import type { Action } from '../../defense/facts.ts'
 import { Warrant } from '../../defense/warrant.ts'
+import type { Code } from '../../errors.ts'
 import { reasonOf } from '../../errors.ts'
 import { CONFIG_AGENTS, INVITATIONS_OPEN } from '../../limits.ts'
 import { keyRotationInput } from '../../wire/auth-input.ts'
@@ -24,6 +25,7 @@ import { invitation as invitationMessage } from '../../wire/identity-messages.ts
 import { outcome } from '../../wire/messages.ts'
 import type { Invitation } from '../callers/enrolments.ts'
 import { type Caller, factsOf, scopeOf } from '../callers/identities.ts'
+import { endOverdue } from '../common/handed-on.ts'
 import { type Call, type Peer, sessionOf } from '../common/peer.ts'
 import { capabilityOf, type Rooms } from '../common/rooms.ts'
 import { requestFacts } from '../decisions/attempt.ts'
@@ -91,7 +93,12 @@ export function enroll(
 /** One of two that came with the same line: it has proven nothing. */
 function refuseLate(peer: Peer, call: Call, name: string): void {
   const why = `The invitation of ${name} was used up by somebody else, or every place is taken.`
-  const identity = { kind: 'failed', code: 'AUTH_KEY_NOT_FOUND', why } as const
+  refuseProof(peer, call, 'AUTH_KEY_NOT_FOUND', why)
+}
+
+/** To whoever has not proven who it is. */
+export function refuseProof(peer: Peer, call: Call, code: Code, why: string): void {
+  const identity = { kind: 'failed', code, why } as const
   peer.refuse(
     peer.decide(requestFacts({ ...call, message: { ok: true, value: undefined } }), undefined, identity),
     call,
@@ -204,20 +211,36 @@ export function keyRetired(rooms: Rooms, name: string, previous: string): void {
 /** A caller that has proven its new key: the one before is taken no more. */
 export function retireKeyBefore(rooms: Rooms, { name, publicKey, previousKey }: Caller): void {
   if (previousKey === undefined || equalConstantTime(previousKey, publicKey)) return
-  try {
+  // A full disk must not keep the right key out: the old one goes when its time is over.
+  retiring(rooms, () => {
     const previous = rooms.enrolments.used(name, encodeBase64Url(publicKey))
     if (previous !== undefined) keyRetired(rooms, name, previous)
+  })
+}
+
+function retiring(rooms: Rooms, step: () => void): void {
+  try {
+    step()
   } catch (cause) {
-    // A full disk must not keep the right key out: the old one goes when its time is over.
     rooms.log.write('error', 'key_not_retired', { reason: reasonOf(cause) })
   }
 }
 
 /** As time passes: old keys whose overlap is over. */
-export function retireOldKeys(rooms: Rooms, nowMs: number): void {
-  try {
+function retireOldKeys(rooms: Rooms, nowMs: number): void {
+  retiring(rooms, () => {
     for (const { name, previous } of rooms.enrolments.tick(nowMs)) keyRetired(rooms, name, previous)
-  } catch (cause) {
-    rooms.log.write('error', 'key_not_retired', { reason: reasonOf(cause) })
-  }
+  })
+}
+
+/**
+ * What time does to those who have come: sessions expire, keys that were replaced are taken no more, work that was
+ * handed on is over, and what is held against somebody fades.
+ */
+export function tickCallers(rooms: Rooms, nowMs: number): void {
+  rooms.sessions.tick(nowMs)
+  rooms.challengeRates.tick(nowMs)
+  rooms.penalties.tick(nowMs)
+  retireOldKeys(rooms, nowMs)
+  endOverdue(rooms, nowMs)
 }

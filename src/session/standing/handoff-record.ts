@@ -3,6 +3,7 @@
  * what is not exactly one of them is no record.
  * @module
  */
+import { areTexts, membersOf } from './array-line.ts'
 
 /** What the daemon knows of a handoff beside its text. */
 export type HandoffRecord = {
@@ -48,22 +49,11 @@ export function takenLine(id: string): string {
   return JSON.stringify(['taken', id])
 }
 
-function parsed(line: string): unknown[] {
-  try {
-    const value: unknown = JSON.parse(line)
-    return Array.isArray(value) ? value : []
-  } catch {
-    return []
-  }
-}
-
-const areTexts = (values: readonly unknown[]): values is string[] =>
-  values.every((value) => typeof value === 'string')
 const areCounts = (values: readonly unknown[]): values is number[] =>
   values.every((value) => Number.isSafeInteger(value) && (value as number) >= 0)
 
 export function readHandoffLine(line: string): HandoffLine | undefined {
-  const [kind, ...rest] = parsed(line)
+  const [kind, ...rest] = membersOf(line)
   if (kind === 'taken')
     return rest.length === TAKEN - 1 && areTexts(rest) ? { kind, id: rest[0] ?? '' } : undefined
   if (kind !== 'sent' || rest.length !== SENT - 1) return undefined
