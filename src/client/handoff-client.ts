@@ -4,8 +4,9 @@
  * Rules: docs/handoffs.md; docs/protocol.md, section 3 (24 to 26).
  * @module
  */
+
 import { sha256 } from '../base/crypto/hash.ts'
-import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
 import { encodeUtf8 } from '../base/encoding/utf8.ts'
 import { misuse, SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES, HANDOFF_BYTES } from '../limits.ts'
@@ -19,6 +20,7 @@ import {
 import * as m from '../wire/messages.ts'
 import type { Caller } from './calls/caller.ts'
 import type { OnWaiting } from './calls/waiting.ts'
+import { hexBytes } from './hex-bytes.ts'
 
 /** From so much certainty on, per mille, the device says that a text seems to give orders. */
 const MARKED_PERMILLE = 700
@@ -107,9 +109,7 @@ export function createHandoffClient(call: Caller['call']): HandoffClient {
       return { handoffs: handoffs.map(toHandoff), total }
     },
     async take(id) {
-      const bytes = id.length === 2 * EXECUTION_ID_BYTES ? decodeHex(id) : undefined
-      if (bytes === undefined)
-        throw misuse('The id of a handoff is 32 lower-case hexadecimal digits; copy it from the list.')
+      const bytes = hexBytes(id, EXECUTION_ID_BYTES, 'The id of a handoff', 'the list')
       const { entry, content, content_source } = await ask<HandoffContent>(
         'TakeHandoff',
         handoffReference.encode({ handoff_id: bytes }),

@@ -3,10 +3,11 @@
  * Rules: docs/protocol.md, section 3.
  * @module
  */
+
 import { randomFillSync } from 'node:crypto'
-import { decodeHex } from '../base/encoding/hex.ts'
 import { misuse } from '../errors.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
+import { hexBytes } from './hex-bytes.ts'
 
 /** 64 ids. */
 const ID_PAGE_BYTES = 1_024
@@ -26,9 +27,7 @@ export function createIdSource(): () => Uint8Array {
 }
 
 export function idBytes(id: string): Uint8Array {
-  const bytes = id.length === 2 * EXECUTION_ID_BYTES ? decodeHex(id) : undefined
-  if (bytes !== undefined) return bytes
-  throw misuse('An id is 32 lower-case hexadecimal digits; copy it from where it was printed.')
+  return hexBytes(id, EXECUTION_ID_BYTES, 'An id', 'where it was printed')
 }
 
 /** 16 + the POSIX number, docs/protocol.md, section 3. */

@@ -4,6 +4,7 @@
  * Rules: docs/intent.md; docs/protocol.md, section 3 (64 to 68).
  * @module
  */
+
 import { sha256 } from '../base/crypto/hash.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
 import { ENVELOPE_FILE_BYTES } from '../config/intent-limits.ts'
@@ -11,11 +12,9 @@ import { misuse, SassError } from '../errors.ts'
 import { CHUNK_BYTES } from '../limits.ts'
 import * as n from '../wire/intent-messages.ts'
 import * as m from '../wire/messages.ts'
-import type { MessageValue } from '../wire/schema.ts'
 import type { Caller } from './calls/caller.ts'
 import type { OnWaiting } from './calls/waiting.ts'
-
-type Outcome = MessageValue<typeof m.outcome>
+import type { Outcome } from './operator-client.ts'
 
 export type Envelope = {
   readonly id: string

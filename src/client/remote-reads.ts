@@ -8,6 +8,7 @@
 import { sha256 } from '../base/crypto/hash.ts'
 import { openCbor } from '../base/encoding/cbor.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
+import { joined } from '../base/joined.ts'
 import { misuse, SassError } from '../errors.ts'
 import { LISTED_FILES, LISTING_BYTES } from '../limits.ts'
 import type { Finding } from '../wire/messages.ts'
@@ -65,16 +66,6 @@ function entryOf(value: unknown): RemoteEntry {
     string | Uint8Array,
   ]
   return { name, kind: KINDS[kind] ?? 'other', mode, size: Number(size), target }
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-  }
-  return all
 }
 
 /** What a directory holds; undefined: it is a file. */

@@ -22,22 +22,17 @@ import { systemError } from './system-error.node.ts'
 export function editedText(loaded: LoadedConfig, member: string, value: unknown): string {
   const text = setMember(loaded.text, member, value)
   const parsed = parseStrictJson(text, { size: CONFIG_BYTES })
-  if (!parsed.ok)
-    throw new SassError(
-      'CONFIG_INVALID',
-      `${loaded.path} would not be valid any more, since ${parsed.problem}: nothing was changed.`,
-    )
+  if (!parsed.ok) throw broken(loaded, `, since ${parsed.problem}`)
   const result = parseConfig(parsed.value, { configDirectory: dirname(loaded.path) })
   if (result.ok) return text
   const first = result.problems[0]
   const why = first === undefined ? '' : `, since ${problemText(first)}`
-  throw new SassError(
-    'CONFIG_INVALID',
-    `${loaded.path} would not be valid any more${why}: nothing was changed.`,
-    {
-      problems: result.problems,
-    },
-  )
+  throw broken(loaded, why, { problems: result.problems })
+}
+
+function broken({ path }: LoadedConfig, why: string, details?: Readonly<Record<string, unknown>>): SassError {
+  const sentence = `${path} would not be valid any more${why}: nothing was changed.`
+  return new SassError('CONFIG_INVALID', sentence, details)
 }
 
 /**

@@ -6,7 +6,8 @@
  */
 
 import { visible } from '../../base/text/visible.ts'
-import type { Branch, Checkpoint, Outcome } from '../../client/branch-client.ts'
+import type { Branch, Checkpoint } from '../../client/branch-client.ts'
+import type { Outcome } from '../../client/operator-client.ts'
 import { misuse } from '../../errors.ts'
 import { ask } from '../common/ask.node.ts'
 import { CALLER_OPTIONS, LINK_OPTIONS } from '../common/device.node.ts'

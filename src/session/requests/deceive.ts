@@ -7,6 +7,7 @@
  */
 
 import { sha256 } from '../../base/crypto/hash.ts'
+import { joined } from '../../base/joined.ts'
 import type { Stay } from '../../defense/deception/budget.ts'
 import { DELAY_DRAW_BYTES, delayMs } from '../../defense/deception/delay.ts'
 import { createMask, type Mask } from '../../defense/deception/mask.ts'
@@ -56,16 +57,6 @@ export function deceive(peer: Peer, call: Call): void {
 const SYSTEM_PATH = '/usr/bin:/bin:/usr/sbin:/sbin'
 
 type Parts = { readonly [STDOUT]: Uint8Array[]; readonly [STDERR]: Uint8Array[] }
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
-}
 
 function send(peer: Peer, call: Call, parts: Parts, exitCode: number): void {
   const { connection, rooms } = peer
