@@ -12,9 +12,8 @@ import { MCP_PROGRESS_MS, MCP_SILENCE_MS } from './bounds.ts'
 import { type Call, linkWords, waitingWords } from './call.node.ts'
 import type { Keeper } from './kept-output.ts'
 import { ranResult } from './run-result.ts'
-import { silence } from './silent.ts'
 import type { ToolResult } from './thread-messages.ts'
-import { failed } from './tool-errors.ts'
+import { failed, silence } from './tool-errors.ts'
 import { count } from './tool-text.ts'
 
 export type Collector = {

@@ -10,19 +10,26 @@ import type { CborValue } from '../../base/encoding/cbor.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { Ring } from '../../base/ring.ts'
 import { CODES } from '../../errors.ts'
-import { CODED_UNARY_BYTES, PIPE_READ_BYTES, UNARY_INLINE_BYTES } from '../../limits.ts'
+import {
+  CHUNK_BYTES,
+  CHUNK_MIN_BYTES,
+  CODED_UNARY_BYTES,
+  PIPE_MIN_BYTES,
+  PIPE_READ_BYTES,
+  UNARY_INLINE_BYTES,
+} from '../../limits.ts'
 import { type OutputPace, type OutputSource, STDERR, STDOUT } from '../../ports.ts'
 import { ACCEPT, acceptsZstd } from '../../wire/accept.ts'
 import { contentSourceNumber } from '../../wire/content-source.ts'
 import { SYSTEM } from '../../wire/frame.ts'
 import { executeResponse, streamResponse } from '../../wire/messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
+import type { Stream } from '../../wire/streams.ts'
 import type { Peer } from '../common/peer.ts'
 import { AWAITING } from '../decisions/attempt.ts'
 import type { Execution, Watcher } from '../executions/execution.ts'
 import type { Executions } from '../executions/executions.ts'
 import { injectionFindings } from '../executions/injection-event.ts'
-import { aheadBytes, chunkBytes } from '../executions/output-pace.ts'
 import { createOutputPacker, type PackedPiece } from '../executions/output-packer.ts'
 import { sentence } from '../standing/sentence.ts'
 import { refusedSentence } from './refused-reach.ts'
@@ -55,6 +62,23 @@ export function missingFrom(execution: Execution, start: AttachmentStart): Offse
   const stdout = execution.rings?.stdout.oldestOffset ?? execution.outputBytes[STDOUT]
   const stderr = execution.rings?.stderr.oldestOffset ?? execution.outputBytes[STDERR]
   return start.stdoutOffset < stdout || start.stderrOffset < stderr ? { stdout, stderr } : undefined
+}
+
+// How far a program may be ahead of a link: every byte that it has written and that has not arrived is time that a ^C
+// takes. The window of the client says how slow the link is; a fast one is left alone (section 2, flow control).
+
+/** The most data of one message: some of them fit the window, so that one arrives while the next is on its way. */
+function chunkBytes(stream: Stream): number {
+  const credit = stream.sendLimitBytes - stream.sentBytes
+  const wanted = Math.max(stream.windowBytes, credit) >>> 2
+  return Math.min(Math.max(wanted, CHUNK_MIN_BYTES), CHUNK_BYTES)
+}
+
+/** What the pipe of a program may hold: all that it usually does, or little beside what is under way. */
+function aheadBytes({ reachBytes }: Stream): number {
+  if (reachBytes >= PIPE_READ_BYTES) return PIPE_READ_BYTES
+  const pages = Math.max(1, Math.floor(reachBytes / 4 / PIPE_MIN_BYTES))
+  return PIPE_MIN_BYTES * 2 ** Math.floor(Math.log2(pages))
 }
 
 type Failing = Pick<Peer['connection'], 'fail'>
