@@ -5,8 +5,8 @@
  */
 
 import type { OptionSpec } from '../src/cli/words/arguments.ts'
-import { COMMON_OPTIONS } from '../src/cli/words/arguments.ts'
-import type { Command } from '../src/cli/words/command.ts'
+import { COMMON_OPTIONS, optionSpecs } from '../src/cli/words/arguments.ts'
+import type { NamedCommand } from '../src/cli/words/command.ts'
 import { EXIT } from '../src/cli/words/exit-codes.ts'
 import type { Field, ListField, ObjectField } from '../src/config/field-kinds.ts'
 import { CONFIG_FIELDS, SYSTEM_CONFIG_DIRECTORY } from '../src/config/fields.ts'
@@ -57,8 +57,8 @@ function optionRow(spec: OptionSpec): readonly [string, string] {
 const sameOption = (spec: OptionSpec) => JSON.stringify([spec.name, spec.value, spec.description])
 
 /** The options that many commands have, in the order in which they come first. */
-function sharedOptions(commands: readonly Command[]): readonly OptionSpec[] {
-  const all = commands.flatMap(({ options }) => options)
+function sharedOptions(commands: readonly NamedCommand[]): readonly OptionSpec[] {
+  const all = commands.flatMap(({ options }) => optionSpecs(options))
   const count = (spec: OptionSpec) => all.filter((other) => sameOption(other) === sameOption(spec)).length
   return all.filter(
     (spec, index) =>
@@ -66,9 +66,9 @@ function sharedOptions(commands: readonly Command[]): readonly OptionSpec[] {
   )
 }
 
-function commandSection(command: Command, shared: ReadonlySet<string>): string {
-  const own = command.options.filter((spec) => !shared.has(sameOption(spec)))
-  const others = command.options.filter((spec) => shared.has(sameOption(spec)))
+function commandSection(command: NamedCommand, shared: ReadonlySet<string>): string {
+  const own = optionSpecs(command.options).filter((spec) => !shared.has(sameOption(spec)))
+  const others = optionSpecs(command.options).filter((spec) => shared.has(sameOption(spec)))
   return [
     `.Ss ${word(command.name)}`,
     prose(`${command.summary.charAt(0).toUpperCase()}${command.summary.slice(1)}.`),
@@ -83,7 +83,7 @@ function commandSection(command: Command, shared: ReadonlySet<string>): string {
       : []),
     '.Pp',
     'Examples:',
-    list(command.examples.map(({ line, does }) => [`Li ${word(line)}`, does])),
+    list(Object.entries(command.examples).map(([line, does]) => [`Li ${word(line)}`, does])),
   ].join('\n')
 }
 
@@ -116,7 +116,7 @@ const FILES = [
 ] as const
 
 /** The text of sass-edge.1. */
-export function renderProgramManual(commands: readonly Command[]): string {
+export function renderProgramManual(commands: readonly NamedCommand[]): string {
   const shared = sharedOptions(commands)
   const known = new Set(shared.map(sameOption))
   return `.\\" Made by node build/manual.node.ts from the tables of the commands.

@@ -117,10 +117,24 @@ export class SassError extends Error {
   }
 }
 
+/** What cannot be done as it was asked for, and how to ask for it. */
+export function misuse(
+  message: string,
+  details?: Readonly<Record<string, unknown>>,
+  cause?: unknown,
+): SassError {
+  return new SassError('USAGE', message, details, cause)
+}
+
 /** The SassError in `value`, or undefined. Works across bundles: it looks at the code, not at the class. */
 export function asSassError(value: unknown): SassError | undefined {
   if (!(value instanceof Error) || !('code' in value) || !('details' in value)) return undefined
   return typeof value.code === 'string' && value.code in CODES ? (value as SassError) : undefined
+}
+
+/** What went wrong, for a log or a record: the words of an error. */
+export function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : 'unknown'
 }
 
 /** For the default branch of an exhaustive switch: the compiler proves that it is never reached. */

@@ -6,7 +6,7 @@
 import { nearest } from './base/text/suggest.ts'
 import { FOREIGN_WORDS, LOADERS } from './cli/commands.node.ts'
 import { createOutput, writeAll } from './cli/common/output.node.ts'
-import { isGiven, parseArguments } from './cli/words/arguments.ts'
+import { isGiven, optionSpecs, parseArguments } from './cli/words/arguments.ts'
 import { EXIT, exitOfError } from './cli/words/exit-codes.ts'
 import { commandHelp, overviewHelp } from './cli/words/help.ts'
 import { type CommandName, SUMMARIES } from './cli/words/summaries.ts'
@@ -54,6 +54,10 @@ function unparsed(words: readonly string[]): ReturnType<typeof parseArguments> {
   return { ok: true, options: new Map(isHelp ? [['help', []]] : []), positionals: [], rest: words }
 }
 
+async function helpOf(name: CommandName): Promise<string> {
+  return commandHelp({ ...(await LOADERS[name]()).command, name, summary: SUMMARIES[name] })
+}
+
 function checkRuntime(): void {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > NODE_MAJOR || (major === NODE_MAJOR && minor >= NODE_MINOR)) return
@@ -79,19 +83,17 @@ async function runProgram(argv: readonly string[]): Promise<number> {
     if (first === undefined) throw usageError('No command is given', 'sass-edge --help lists them all')
     if (first === '--help' || first === '-h' || first === 'help') {
       const topic = argv[1]
-      if (isCommandName(topic)) {
-        writeAll(STDOUT_FD, commandHelp((await LOADERS[topic]()).command))
-        return EXIT.OK
-      }
-      writeAll(STDOUT_FD, overviewHelp())
+      writeAll(STDOUT_FD, isCommandName(topic) ? await helpOf(topic) : overviewHelp())
       return EXIT.OK
     }
     const { name, words } = chooseCommand(first === '--version' ? ['version'] : argv)
     const { command } = await LOADERS[name]()
-    const parsed = FOREIGN_WORDS.has(name) ? unparsed(words) : parseArguments(command.options, words)
+    const parsed = FOREIGN_WORDS.has(name)
+      ? unparsed(words)
+      : parseArguments(optionSpecs(command.options), words)
     if (!parsed.ok) throw usageError(`sass-edge ${name}: ${parsed.problem}`, parsed.hint)
     if (isGiven(parsed.options, 'help')) {
-      writeAll(STDOUT_FD, commandHelp(command))
+      writeAll(STDOUT_FD, await helpOf(name))
       return EXIT.OK
     }
     return await command.run({ arguments: parsed, output, environment: process.env, cwd: process.cwd() })

@@ -3,10 +3,16 @@
  * @module
  */
 import { LOADERS as DEVICE_LOADERS, FOREIGN_WORDS, type Loader } from './device-commands.node.ts'
-import type { Command } from './words/command.ts'
+import type { NamedCommand } from './words/command.ts'
 import { type CommandName, SUMMARIES } from './words/summaries.ts'
 
 export { FOREIGN_WORDS } from './device-commands.node.ts'
+
+type Request = 'terminate' | 'purge' | 'reload' | 'drain' | 'metrics'
+
+function request(name: Request): Loader {
+  return async () => ({ command: (await import('./operate/requests.node.ts'))[name] })
+}
 
 /** The loader of each command. */
 export const LOADERS: Readonly<Record<CommandName, Loader>> = {
@@ -30,14 +36,14 @@ export const LOADERS: Readonly<Record<CommandName, Loader>> = {
   level: () => import('./operate/level.node.ts'),
   penalties: () => import('./operate/penalties.node.ts'),
   audit: () => import('./review/audit.node.ts'),
-  terminate: () => import('./operate/terminate.node.ts'),
-  purge: () => import('./operate/purge.node.ts'),
+  terminate: request('terminate'),
+  purge: request('purge'),
   why: () => import('./review/why.node.ts'),
-  reload: () => import('./operate/reload.node.ts'),
-  drain: () => import('./operate/drain.node.ts'),
+  reload: request('reload'),
+  drain: request('drain'),
   doctor: () => import('./operate/doctor.node.ts'),
   status: () => import('./operate/status.node.ts'),
-  metrics: () => import('./operate/metrics.node.ts'),
+  metrics: request('metrics'),
   completion: async () => ({
     command: (await import('./completion.node.ts')).completionCommand(loadCommands, FOREIGN_WORDS),
   }),
@@ -45,7 +51,9 @@ export const LOADERS: Readonly<Record<CommandName, Loader>> = {
 }
 
 /** Every command, in the order of the overview: for the manual and for completion. */
-export async function loadCommands(): Promise<readonly Command[]> {
-  const names = Object.keys(SUMMARIES) as CommandName[]
-  return Promise.all(names.map(async (name) => (await LOADERS[name]()).command))
+export async function loadCommands(): Promise<readonly NamedCommand[]> {
+  const all = Object.entries(SUMMARIES) as [CommandName, string][]
+  return Promise.all(
+    all.map(async ([name, summary]) => ({ ...(await LOADERS[name]()).command, name, summary })),
+  )
 }

@@ -5,8 +5,9 @@
  * Rules: docs/protocol.md, section 3 (41 to 47).
  * @module
  */
+
 import { defer } from '../base/deferred.ts'
-import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
 import { encodeUtf8 } from '../base/encoding/utf8.ts'
 import { SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
@@ -15,6 +16,8 @@ import type { MethodName } from '../wire/methods.ts'
 import type { Caller } from './calls/caller.ts'
 import type { Link } from './calls/link.ts'
 import type { TransferSignal } from './calls/transfers.ts'
+import { hexBytes } from './hex-bytes.ts'
+import type { Outcome } from './operator-client.ts'
 
 const DIGEST_BYTES = 32
 
@@ -115,8 +118,6 @@ export type Checkpoint = {
   readonly files: number
   readonly bytes: number
 }
-export type Outcome = { readonly success: boolean; readonly message: string }
-
 export type BranchClient = {
   /** The latest first. */
   list(): Promise<BranchList>
@@ -133,17 +134,8 @@ export type BranchClient = {
   checkpoints(id: string): Promise<readonly Checkpoint[]>
 }
 
-function hexBytes(text: string, count: number, what: string): Uint8Array {
-  const bytes = text.length === 2 * count ? decodeHex(text) : undefined
-  if (bytes !== undefined) return bytes
-  throw new SassError(
-    'USAGE',
-    `${what} is ${2 * count} lower-case hexadecimal digits; copy it from where it was shown.`,
-  )
-}
-
 function idBytes(id: string): Uint8Array {
-  return hexBytes(id, EXECUTION_ID_BYTES, 'The id of a branch')
+  return hexBytes(id, EXECUTION_ID_BYTES, 'The id of a branch', 'where it was shown')
 }
 
 function pathBytes(paths: readonly NamedPath[] = []): readonly Uint8Array[] {
@@ -284,7 +276,7 @@ export function createBranchClient(link: Pick<Link, 'call' | 'use'>): BranchClie
     async merge(id, digest, { paths, force, heldBack = false } = {}) {
       const request = m.branchMergeRequest.encode({
         session_id: idBytes(id),
-        digest: hexBytes(digest, DIGEST_BYTES, 'A digest'),
+        digest: hexBytes(digest, DIGEST_BYTES, 'A digest', 'where it was shown'),
         paths: pathBytes(paths),
         force: pathBytes(force),
         held_back: heldBack,

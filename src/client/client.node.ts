@@ -13,7 +13,7 @@
 import { randomInt } from 'node:crypto'
 import { publicKeyOf } from '../base/crypto/ed25519.node.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
-import { asSassError, SassError } from '../errors.ts'
+import { asSassError, misuse, SassError } from '../errors.ts'
 import { keyRotation, type RulesTold } from '../wire/identity-messages.ts'
 import * as m from '../wire/messages.ts'
 import type { SecurityStatus } from '../wire/status-messages.ts'
@@ -63,9 +63,9 @@ export type {
 } from './files.node.ts'
 export type { Handoff, HandoffArtifact, HandoffClient, TakenHandoff } from './handoff-client.ts'
 export type { Envelope, IntentClient, QuarantinedEnvelope, TakenEnvelope } from './intent-client.ts'
-export type { ClientCertificate } from './link/client-certificate.ts'
 export type { Compression } from './link/compression.node.ts'
 export type { AdminTarget, TlsTarget } from './link/connection.node.ts'
+export type { ClientCertificate } from './link/dial.node.ts'
 export { fileHeads, type Head, type HeadStore } from './link/heads.node.ts'
 export type { OperatorClient } from './operator-client.ts'
 export type { PlanCallState, PlanClient, PlanResult, PlanTool } from './plan-client.ts'
@@ -417,10 +417,7 @@ function createClient(link: Link, opened: () => Opened, first: RunningExecution 
     async changeKey(seed) {
       const { signNextKey } = opened()
       if (signNextKey === undefined)
-        throw new SassError(
-          'USAGE',
-          'Whoever comes through the admin socket has no key to change; connect over TLS.',
-        )
+        throw misuse('Whoever comes through the admin socket has no key to change; connect over TLS.')
       const signed = { public_key: publicKeyOf(seed), signature: signNextKey(seed) }
       return ask<Outcome>('RotateKey', keyRotation.encode(signed))
     },

@@ -3,7 +3,7 @@
  * Rules: docs/protocol.md, section 4 (delegation).
  * @module
  */
-import { SassError } from '../errors.ts'
+import { misuse } from '../errors.ts'
 import { type DelegationAnswer, delegateRequest } from '../wire/identity-messages.ts'
 import type { Caller } from './calls/caller.ts'
 
@@ -40,5 +40,5 @@ export async function delegateWork(
   const { success, message, token, expires_at } = await ask<DelegationAnswer>('Delegate', request)
   if (success && token !== undefined && expires_at !== undefined) return { token, expiresAt: expires_at }
   const why = message === '' ? 'The device handed nothing on, and does not say why.' : message
-  throw new SassError('USAGE', why)
+  throw misuse(why)
 }

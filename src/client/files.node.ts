@@ -13,7 +13,7 @@ import * as zlib from 'node:zlib'
 import { defer } from '../base/deferred.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
 import { errnoOf, errnoText, syncDirectory } from '../base/files.node.ts'
-import { SassError } from '../errors.ts'
+import { misuse, SassError } from '../errors.ts'
 import { CHUNK_BYTES } from '../limits.ts'
 import type { Caller } from './calls/caller.ts'
 import type { Link } from './calls/link.ts'
@@ -93,7 +93,7 @@ const ZEROS = Buffer.alloc(CHUNK_BYTES)
 function localError(path: string, what: string, cause: unknown): unknown {
   const errno = errnoOf(cause)
   if (errno === undefined) return cause
-  return new SassError('USAGE', `${path} cannot be ${what}, since ${errnoText(errno)}.`, { path }, cause)
+  return misuse(`${path} cannot be ${what}, since ${errnoText(errno)}.`, { path }, cause)
 }
 
 async function digestFile(path: string, bytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
@@ -128,8 +128,7 @@ async function openLocal(path: string): Promise<Opened> {
     // A FIFO would wait here for ever.
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const stats = await handle.stat()
-    if (!stats.isFile())
-      throw new SassError('USAGE', `${path} is no regular file, so it cannot be sent.`, { path })
+    if (!stats.isFile()) throw misuse(`${path} is no regular file, so it cannot be sent.`, { path })
     const file = handle
     return {
       source: {
@@ -211,8 +210,7 @@ function fileTarget(
   let size = 0
   return {
     async begin(what) {
-      if (what.isDirectory)
-        throw new SassError('USAGE', 'The path on the device is a directory; copy it with -r.')
+      if (what.isDirectory) throw misuse('The path on the device is a directory; copy it with -r.')
       position = what.offset
       size = what.size
       total(what)

@@ -4,10 +4,11 @@
  * Rules: docs/handoffs.md; docs/protocol.md, section 3 (24 to 26).
  * @module
  */
+
 import { sha256 as sha256Of } from '../base/crypto/hash.ts'
-import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
+import { encodeHex } from '../base/encoding/hex.ts'
 import { encodeUtf8 } from '../base/encoding/utf8.ts'
-import { SassError } from '../errors.ts'
+import { misuse, SassError } from '../errors.ts'
 import { EXECUTION_ID_BYTES, HANDOFF_BYTES } from '../limits.ts'
 import {
   type HandoffContent,
@@ -19,6 +20,7 @@ import {
 import * as m from '../wire/messages.ts'
 import type { Caller } from './calls/caller.ts'
 import type { OnWaiting } from './calls/waiting.ts'
+import { hexBytes } from './hex-bytes.ts'
 
 /** From so much certainty on, per mille, the device says that a text seems to give orders. */
 const MARKED_PERMILLE = 700
@@ -103,20 +105,13 @@ function toHandoff(entry: HandoffEntry): Handoff {
 }
 
 /** @throws SassError USAGE */
-export function handoffIdBytes(id: string): Uint8Array {
-  const bytes = id.length === 2 * EXECUTION_ID_BYTES ? decodeHex(id) : undefined
-  if (bytes !== undefined) return bytes
-  throw new SassError(
-    'USAGE',
-    'The id of a handoff is 32 lower-case hexadecimal digits; copy it from the list.',
-  )
-}
+export const handoffIdBytes = (id: string): Uint8Array =>
+  hexBytes(id, EXECUTION_ID_BYTES, 'The id of a handoff', 'the list')
 
 function contentOf(handoff: object | string): Uint8Array {
   const content = encodeUtf8(typeof handoff === 'string' ? handoff : JSON.stringify(handoff))
   if (content.length <= HANDOFF_BYTES && content.length > 0) return content
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `A handoff has 1 to ${HANDOFF_BYTES} bytes, and this has ${content.length}: put what is long into a file, and name that in artifacts.`,
   )
 }

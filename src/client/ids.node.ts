@@ -3,10 +3,11 @@
  * Rules: docs/protocol.md, section 3.
  * @module
  */
+
 import { randomFillSync } from 'node:crypto'
-import { decodeHex } from '../base/encoding/hex.ts'
-import { SassError } from '../errors.ts'
+import { misuse } from '../errors.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
+import { hexBytes } from './hex-bytes.ts'
 
 /** 64 ids. */
 const ID_PAGE_BYTES = 1_024
@@ -26,17 +27,12 @@ export function createIdSource(): () => Uint8Array {
 }
 
 export function idBytes(id: string): Uint8Array {
-  const bytes = id.length === 2 * EXECUTION_ID_BYTES ? decodeHex(id) : undefined
-  if (bytes !== undefined) return bytes
-  throw new SassError(
-    'USAGE',
-    'An id is 32 lower-case hexadecimal digits; copy it from where it was printed.',
-  )
+  return hexBytes(id, EXECUTION_ID_BYTES, 'An id', 'where it was printed')
 }
 
 /** 16 + the POSIX number, docs/protocol.md, section 3. */
 export function wireSignal(signal: number): number {
   if (!Number.isInteger(signal) || signal < 1 || signal > 64)
-    throw new SassError('USAGE', `${signal} is no signal; use a number from 1 to 64.`)
+    throw misuse(`${signal} is no signal; use a number from 1 to 64.`)
   return 16 + signal
 }

@@ -4,18 +4,17 @@
  * Rules: docs/intent.md; docs/protocol.md, section 3 (64 to 68).
  * @module
  */
+
 import { sha256 } from '../base/crypto/hash.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
 import { ENVELOPE_FILE_BYTES } from '../config/intent-limits.ts'
-import { SassError } from '../errors.ts'
+import { misuse, SassError } from '../errors.ts'
 import { CHUNK_BYTES } from '../limits.ts'
 import * as n from '../wire/intent-messages.ts'
 import * as m from '../wire/messages.ts'
-import type { MessageValue } from '../wire/schema.ts'
 import type { Caller } from './calls/caller.ts'
 import type { OnWaiting } from './calls/waiting.ts'
-
-type Outcome = MessageValue<typeof m.outcome>
+import type { Outcome } from './operator-client.ts'
 
 export type Envelope = {
   readonly id: string
@@ -97,8 +96,7 @@ export function createIntentClient(call: Caller['call']): IntentClient {
   return {
     async submit(receiver, bytes, onWaiting) {
       if (bytes.length === 0 || bytes.length > ENVELOPE_FILE_BYTES)
-        throw new SassError(
-          'USAGE',
+        throw misuse(
           `An envelope has 1 to ${ENVELOPE_FILE_BYTES} bytes, and this has ${bytes.length}: send what is long by another way, and its digest in the payload.`,
         )
       const whole = bytes.length > CHUNK_BYTES ? { total: bytes.length, digest: sha256(bytes) } : undefined

@@ -7,7 +7,7 @@
 import * as zlib from 'node:zlib'
 import { encodeCborList } from '../base/encoding/cbor.ts'
 import { utf8Length } from '../base/encoding/utf8.ts'
-import { SassError } from '../errors.ts'
+import { misuse } from '../errors.ts'
 import { ARGUMENTS_MAX, CBOR_ITEMS, FRAME_BYTES } from '../limits.ts'
 import type { ExecuteRequestInput } from './calls/call-words.ts'
 
@@ -31,13 +31,11 @@ export function requestWords(command: string, args: readonly string[]): Words {
     ? 'An argument of the command begins with U+FEFF (a byte order mark)'
     : `The command has ${args.length} arguments of ${bytes} bytes together`
   if (args.length >= ARGUMENTS_MAX)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `${size}, and a device takes ${ARGUMENTS_MAX - 1}; nothing was sent. Give them to it in a file, or on its standard input.`,
     )
   if (typeof zlib.zstdCompressSync !== 'function')
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `${size}, which this Node.js (${process.version}) cannot pack for the wire; nothing was sent. Use Node.js 22.15 or later, or the packaged program.`,
     )
   // CBOR has no text with a mark in front, and JSON does.
@@ -46,8 +44,7 @@ export function requestWords(command: string, args: readonly string[]): Words {
     : encodeCborList([command, ...args])
   const raw_payload = zlib.zstdCompressSync(plain).toString('base64')
   if (raw_payload.length > FRAME_BYTES - BESIDE_BYTES)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `${size}, and packed they still take ${raw_payload.length} bytes, more than one request holds; nothing was sent. Send them as a file (sass-edge cp), or on its standard input.`,
     )
   return { raw_payload }

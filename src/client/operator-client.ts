@@ -5,8 +5,8 @@
  * Rules: docs/protocol.md, section 3 (32 to 63).
  * @module
  */
-import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
-import { SassError } from '../errors.ts'
+
+import { encodeHex } from '../base/encoding/hex.ts'
 import { EXECUTION_ID_BYTES } from '../limits.ts'
 import {
   type Invitation,
@@ -18,6 +18,7 @@ import * as m from '../wire/messages.ts'
 import type { MessageValue } from '../wire/schema.ts'
 import * as s from '../wire/status-messages.ts'
 import type { Caller } from './calls/caller.ts'
+import { hexBytes } from './hex-bytes.ts'
 
 const DIGEST_BYTES = 32
 
@@ -96,15 +97,6 @@ export type OperatorClient = {
   purge(session: string): Promise<Outcome>
 }
 
-function hexBytes(text: string, count: number, what: string): Uint8Array {
-  const bytes = text.length === 2 * count ? decodeHex(text) : undefined
-  if (bytes !== undefined) return bytes
-  throw new SassError(
-    'USAGE',
-    `${what} is ${2 * count} lower-case hexadecimal digits; copy it from where it was listed.`,
-  )
-}
-
 function toConfirmation(value: m.Confirmation): Confirmation {
   return {
     id: encodeHex(value.id),
@@ -132,9 +124,9 @@ export function createOperatorClient(call: Caller['call']): OperatorClient {
     },
     async answerConfirmation(id, approve, digest) {
       const answer = {
-        id: hexBytes(id, EXECUTION_ID_BYTES, 'The id of a question'),
+        id: hexBytes(id, EXECUTION_ID_BYTES, 'The id of a question', 'where it was listed'),
         approve,
-        digest: hexBytes(digest, DIGEST_BYTES, 'A digest'),
+        digest: hexBytes(digest, DIGEST_BYTES, 'A digest', 'where it was listed'),
       }
       return ask<Outcome>('AnswerConfirmation', m.confirmationAnswer.encode(answer))
     },
@@ -158,7 +150,7 @@ export function createOperatorClient(call: Caller['call']): OperatorClient {
     clearPenalties: (source) => ask<Outcome>('ClearPenalties', m.penaltyClear.encode({ source })),
     explain: (sequence) => ask<s.Explanation>('Explain', s.whyRequest.encode({ seq: sequence })),
     purge(session) {
-      const id = hexBytes(session, EXECUTION_ID_BYTES, 'The id of a session')
+      const id = hexBytes(session, EXECUTION_ID_BYTES, 'The id of a session', 'where it was listed')
       return ask<Outcome>('Purge', m.purgeRequest.encode({ session_id: id }))
     },
     reload: () => ask<Outcome>('Reload', nothing),

@@ -6,7 +6,7 @@
  */
 import { defer } from '../base/deferred.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
-import { SassError } from '../errors.ts'
+import { misuse } from '../errors.ts'
 import { type OutputSource, STDERR, STDOUT } from '../ports.ts'
 import { PLAN_FRAME_BYTES } from '../wire/limits.ts'
 import * as m from '../wire/messages.ts'
@@ -80,8 +80,7 @@ function toResult({ plan_id, session_id, issuer, state, calls, begun_at }: PlanS
 function requestOf(plan: Uint8Array | { readonly sessionId: string }): ReturnType<typeof planRequest.encode> {
   if (!(plan instanceof Uint8Array)) return planRequest.encode({ session_id: plan.sessionId })
   if (plan.length > 0 && plan.length <= PLAN_FRAME_BYTES) return planRequest.encode({ plan })
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `A plan has 1 to ${PLAN_FRAME_BYTES} bytes here, and this has ${plan.length}: send a longer one in an envelope.`,
   )
 }

@@ -6,7 +6,7 @@
  */
 import { encodeHex } from '../base/encoding/hex.ts'
 import { encodeUtf8 } from '../base/encoding/utf8.ts'
-import { SassError } from '../errors.ts'
+import { misuse, SassError } from '../errors.ts'
 import { PROPOSAL_BYTES } from '../wire/limits.ts'
 import { type Decided, decideRequest } from '../wire/proposal-messages.ts'
 import type { Caller } from './calls/caller.ts'
@@ -49,8 +49,7 @@ export function createProposalClient(call: Caller['call']): ProposalClient {
       const text = typeof candidates === 'string' ? candidates : JSON.stringify({ candidates })
       const content = encodeUtf8(text)
       if (content.length === 0 || content.length > PROPOSAL_BYTES)
-        throw new SassError(
-          'USAGE',
+        throw misuse(
           `Proposals have 1 to ${PROPOSAL_BYTES} bytes, and these have ${content.length}: propose less at once.`,
         )
       const more = { ...(said === undefined ? {} : { said }), ...(tokens === undefined ? {} : { tokens }) }

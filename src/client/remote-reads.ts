@@ -8,7 +8,8 @@
 import { sha256 } from '../base/crypto/hash.ts'
 import { openCbor } from '../base/encoding/cbor.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
-import { SassError } from '../errors.ts'
+import { joined } from '../base/joined.ts'
+import { misuse, SassError } from '../errors.ts'
 import { LISTED_FILES, LISTING_BYTES } from '../limits.ts'
 import type { Finding } from '../wire/messages.ts'
 import type { Caller } from './calls/caller.ts'
@@ -69,16 +70,6 @@ function entryOf(value: unknown): RemoteEntry {
   return { name, kind: KINDS[kind] ?? 'other', mode, size: Number(size), target }
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-  }
-  return all
-}
-
 /** What a directory holds; undefined: it is a file. */
 export async function listRemote(
   caller: Caller,
@@ -88,7 +79,7 @@ export async function listRemote(
   const parts: Uint8Array[] = []
   let what: Incoming | undefined
   let held = 0
-  const isFile = new SassError('USAGE', 'It is a file.')
+  const isFile = misuse('It is a file.')
   const unreadable = () =>
     new SassError('FRAME_MALFORMED', 'The device sent a list of a directory that cannot be read.')
   const target: FileTarget = {
@@ -122,11 +113,11 @@ export async function readPiece(caller: Caller, start: Start, wish: PieceWish): 
   const parts: Uint8Array[] = []
   let what: Incoming | undefined
   let held = 0
-  const enough = new SassError('USAGE', 'That is enough of it.')
+  const enough = misuse('That is enough of it.')
   const target = {
     async begin(incoming: Incoming) {
       if (incoming.isDirectory)
-        throw new SassError('USAGE', `${path} is a directory on the device, and has no content; list it.`, {
+        throw misuse(`${path} is a directory on the device, and has no content; list it.`, {
           path,
         })
       what = incoming

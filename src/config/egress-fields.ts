@@ -7,7 +7,7 @@
  */
 
 import { EGRESS_ENTRIES, EGRESS_HOST_BYTES, EGRESS_METHODS, EGRESS_PORTS } from '../limits.ts'
-import type { ListField, ObjectField, ValueOf } from './field-kinds.ts'
+import { choice, integer, type ListField, list, object, text, type ValueOf } from './field-kinds.ts'
 
 /** The public registries, where they have their downloads, and the large public hosts of sources. */
 export const EGRESS_SHIPPED: readonly string[] = [
@@ -25,67 +25,46 @@ export const EGRESS_SHIPPED: readonly string[] = [
 ]
 
 export const EGRESS_ENTRY = {
-  kind: 'object',
   short: 'host',
-  doc: 'A host: `example.com`, `*.example.com` for all beneath it, an address or a range (`10.1.0.0/16`, `[2001:db8::]/32`), each with `:PORT` where it is not for 80 and 443, or `*`; or an object with the host and more.',
-  fields: {
-    host: {
-      kind: 'text',
-      format: 'egress',
-      maxBytes: EGRESS_HOST_BYTES,
-      doc: 'As the entry by itself (required).',
+  ...object(
+    'A host: `example.com`, `*.example.com` for all beneath it, an address or a range (`10.1.0.0/16`, `[2001:db8::]/32`), each with `:PORT` where it is not for 80 and 443, or `*`; or an object with the host and more.',
+    {
+      host: text('egress', EGRESS_HOST_BYTES, { doc: 'As the entry by itself (required).' }),
+      ports: list(
+        { kind: 'integer', min: 1, max: 65_535, default: null, doc: 'A port.' },
+        EGRESS_PORTS,
+        null,
+        {
+          doc: 'Its ports; null: that of the host, else 80 and 443.',
+          absent: 'the port of the host, else 80 and 443',
+          empty: 'refused: take the entry out',
+          full: 'there is no wildcard: name each',
+        },
+      ),
+      protocol: choice(['tcp', 'udp'], 'tcp', {
+        doc: 'What may be sent there: connections, or datagrams, which need one address and name their ports.',
+      }),
+      methods: list(text('method', 16, { doc: 'A method of HTTP in upper case.' }), EGRESS_METHODS, null, {
+        doc: 'The methods of HTTP that may be used there, on ports without TLS; null: all of them.',
+        absent: 'all of them',
+        empty: 'refused: take the entry out',
+        full: 'leave the list out',
+      }),
+      bytes_per_hour: integer(1, Number.MAX_SAFE_INTEGER, null, {
+        doc: 'Most bytes to and from it in an hour, of all sessions with one capability set; null: no bound.',
+      }),
     },
-    ports: {
-      kind: 'list',
-      item: { kind: 'integer', min: 1, max: 65_535, default: null, doc: 'A port.' },
-      maxItems: EGRESS_PORTS,
-      default: null,
-      nullable: true,
-      doc: 'Its ports; null: that of the host, else 80 and 443.',
-      absent: 'the port of the host, else 80 and 443',
-      empty: 'refused: take the entry out',
-      full: 'there is no wildcard: name each',
-    },
-    protocol: {
-      kind: 'choice',
-      choices: ['tcp', 'udp'],
-      default: 'tcp',
-      doc: 'What may be sent there: connections, or datagrams, which need one address and name their ports.',
-    },
-    methods: {
-      kind: 'list',
-      item: { kind: 'text', format: 'method', maxBytes: 16, doc: 'A method of HTTP in upper case.' },
-      maxItems: EGRESS_METHODS,
-      default: null,
-      nullable: true,
-      doc: 'The methods of HTTP that may be used there, on ports without TLS; null: all of them.',
-      absent: 'all of them',
-      empty: 'refused: take the entry out',
-      full: 'leave the list out',
-    },
-    bytes_per_hour: {
-      kind: 'integer',
-      min: 1,
-      max: Number.MAX_SAFE_INTEGER,
-      default: null,
-      nullable: true,
-      doc: 'Most bytes to and from it in an hour, of all sessions with one capability set; null: no bound.',
-    },
-  },
-} as const satisfies ObjectField
+  ),
+}
 
 /** Of the device. */
-export const EGRESS = {
-  kind: 'list',
-  item: EGRESS_ENTRY,
-  maxItems: EGRESS_ENTRIES,
-  default: EGRESS_SHIPPED,
+export const EGRESS = list(EGRESS_ENTRY, EGRESS_ENTRIES, EGRESS_SHIPPED, {
   doc: 'What commands may reach over a network of kind `gate`: names, asked for by the session and resolved by the daemon, and bare addresses. Whatever is not listed follows security.unlisted_domains.',
   absent:
     'the public registries of Debian, npm, Python, Rust and Go, and github.com, gitlab.com and bitbucket.org',
   empty: 'nothing is reached',
   full: '`["*"]`: every name and every address that is not inside, on 80 and 443',
-} as const satisfies ListField
+})
 
 /** Of a capability set. */
 export const SET_EGRESS = {

@@ -1,5 +1,6 @@
 /**
- * The kinds of field that a configuration key can be, as types; the table itself is config/fields.ts.
+ * The kinds of field that a configuration key can be, as types, and what makes one of each; the table itself is
+ * config/fields.ts. The type of a parsed value follows from what its field was made with.
  * @module
  */
 import type { TextFormatName } from './formats.ts'
@@ -89,3 +90,86 @@ export type ValueOf<F> = F extends { readonly kind: 'text' }
               : F extends { readonly kind: 'object'; readonly fields: infer Fields }
                 ? { readonly [Key in keyof Fields]: ValueOf<Fields[Key]> }
                 : never
+
+/** A default of null: null may be written as well. */
+type OrNull<D> = D extends null ? { readonly nullable: true } : object
+function orNull<D>(standard: D): OrNull<D> {
+  return (standard === null ? { nullable: true } : {}) as OrNull<D>
+}
+
+/** Keys of one subject. */
+export function object<const F extends ObjectField['fields']>(doc: string, fields: F) {
+  return { kind: 'object', doc, fields } as const
+}
+
+/** Named objects; `standard` in the form of the file. */
+export function map<const V extends ObjectField>(
+  value: V,
+  maxEntries: number,
+  standard: MapField['default'],
+  more: Documented,
+) {
+  return { kind: 'map', value, maxEntries, default: standard, ...more } as const
+}
+
+/** A whole number in a range. */
+export function integer<const D extends number | null, const M extends Documented>(
+  min: number,
+  max: number,
+  standard: D,
+  more: M,
+) {
+  return { kind: 'integer', min, max, default: standard, ...orNull(standard), ...more } as const
+}
+
+/** True or false. */
+export function boolean(standard: boolean, more: Documented) {
+  return { kind: 'boolean', default: standard, ...more } as const
+}
+
+/** One of some words. */
+export function choice<const C extends readonly string[], const D extends C[number]>(
+  choices: C,
+  standard: D,
+  more: Documented,
+) {
+  return { kind: 'choice', choices, default: standard, ...more } as const
+}
+
+/** A text that is required. */
+export function text(format: TextFormatName, maxBytes: number, more: Documented) {
+  return { kind: 'text', format, maxBytes, ...more } as const
+}
+
+/** A text that has a default. */
+export function textOr<const D extends string | null>(
+  standard: D,
+  format: TextFormatName,
+  maxBytes: number,
+  more: Documented,
+) {
+  return { ...text(format, maxBytes, more), default: standard, ...orNull(standard) } as const
+}
+
+/** A path that is required. */
+export function path(more: Omit<PathField, 'kind' | 'default' | 'nullable'>) {
+  return { kind: 'path', ...more } as const
+}
+
+/** A path that has a default. */
+export function pathOr<const D extends Exclude<PathField['default'], undefined>>(
+  standard: D,
+  more: Parameters<typeof path>[0],
+) {
+  return { ...path(more), default: standard, ...orNull(standard) } as const
+}
+
+/** Any number of one kind. */
+export function list<const I extends ListField['item'], const D extends ListField['default']>(
+  item: I,
+  maxItems: number,
+  standard: D,
+  more: Pick<ListField, 'doc' | 'absent' | 'empty' | 'full'>,
+) {
+  return { kind: 'list', item, maxItems, default: standard, ...orNull(standard), ...more } as const
+}

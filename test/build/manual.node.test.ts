@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { renderConfigManual, renderProgramManual } from '../../build/manual.ts'
 import { loadCommands } from '../../src/cli/commands.node.ts'
+import { optionSpecs } from '../../src/cli/words/arguments.ts'
 
 const directory = join(import.meta.dirname, '../../docs/man')
 const read = (name: string) => readFileSync(join(directory, name), 'utf8')
@@ -36,8 +37,9 @@ t.test(
     const seen = run.stdout.replace(/.[\b]/g, '')
     for (const command of await loadCommands()) {
       for (const form of command.usage) t.ok(seen.includes(`sass-edge ${form}\n`), form)
-      for (const { line } of command.examples) t.ok(seen.includes(line), line)
-      for (const { name } of command.options) t.ok(seen.includes(`--${name}`), `${command.name} --${name}`)
+      for (const line of Object.keys(command.examples)) t.ok(seen.includes(line), line)
+      for (const { name } of optionSpecs(command.options))
+        t.ok(seen.includes(`--${name}`), `${command.name} --${name}`)
     }
   },
 )

@@ -153,22 +153,16 @@ t.test('only the adjudicator mints, and whatever does something redeems (RX-21, 
   t.strictSame(filesWith(/\bnew Warrant\b/), ['src/defense/warrant.ts'])
   t.strictSame(filesWith(/\bWarrant\.redeem\b/), [
     'src/session/branches/branch-room.ts',
-    'src/session/branches/own-changes.ts',
-    'src/session/commands/reattach.ts',
+    'src/session/decisions/permitted.ts',
     'src/session/executions/executions.ts',
     'src/session/intent/decide-request.ts',
-    'src/session/intent/envelope-requests.ts',
-    'src/session/intent/plan-requests.ts',
     'src/session/intent/plan-room.ts',
     'src/session/requests/deceive.ts',
-    'src/session/requests/delegation-requests.ts',
     'src/session/requests/handoff-artifacts.ts',
     'src/session/requests/handoff-requests.ts',
     'src/session/requests/identity-requests.ts',
-    'src/session/requests/operator-requests.ts',
     'src/session/requests/requests.ts',
     'src/session/transfers/transfers-download.ts',
-    'src/session/transfers/transfers-start.ts',
     'src/session/transfers/transfers-upload.ts',
   ])
   t.strictSame(

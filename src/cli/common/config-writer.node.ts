@@ -2,16 +2,18 @@
  * Changes a configuration in its file: one top-level member, everything else as it is, and only to what is valid.
  * @module
  */
+
 import { realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { errnoOf, errnoText, replaceFile } from '../../base/files.node.ts'
+import { replaceFile } from '../../base/files.node.ts'
 import { parseConfig } from '../../config/config.ts'
 import { type EgressItem, writtenEgress } from '../../config/egress-fields.ts'
 import { type LoadedConfig, problemText } from '../../edge/setup/config-file.node.ts'
 import { SassError } from '../../errors.ts'
 import { CONFIG_BYTES } from '../../limits.ts'
 import { setMember } from '../words/config-edit.ts'
+import { systemError } from './system-error.node.ts'
 
 /**
  * The text of the file with another value for one of its top-level members, proven to be a valid configuration.
@@ -20,22 +22,17 @@ import { setMember } from '../words/config-edit.ts'
 export function editedText(loaded: LoadedConfig, member: string, value: unknown): string {
   const text = setMember(loaded.text, member, value)
   const parsed = parseStrictJson(text, { size: CONFIG_BYTES })
-  if (!parsed.ok)
-    throw new SassError(
-      'CONFIG_INVALID',
-      `${loaded.path} would not be valid any more, since ${parsed.problem}: nothing was changed.`,
-    )
+  if (!parsed.ok) throw broken(loaded, `, since ${parsed.problem}`)
   const result = parseConfig(parsed.value, { configDirectory: dirname(loaded.path) })
   if (result.ok) return text
   const first = result.problems[0]
   const why = first === undefined ? '' : `, since ${problemText(first)}`
-  throw new SassError(
-    'CONFIG_INVALID',
-    `${loaded.path} would not be valid any more${why}: nothing was changed.`,
-    {
-      problems: result.problems,
-    },
-  )
+  throw broken(loaded, why, { problems: result.problems })
+}
+
+function broken({ path }: LoadedConfig, why: string, details?: Readonly<Record<string, unknown>>): SassError {
+  const sentence = `${path} would not be valid any more${why}: nothing was changed.`
+  return new SassError('CONFIG_INVALID', sentence, details)
 }
 
 /**
@@ -48,10 +45,12 @@ export function writeEdited(loaded: LoadedConfig, text: string): void {
     const stats = statSync(path)
     replaceFile(path, Buffer.from(text), stats.mode & 0o777, stats)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    const sentence = `${loaded.path} cannot be written, since ${errnoText(errno)}: nothing was changed.`
-    throw new SassError('STATE_UNWRITABLE', sentence, { path: loaded.path, errno }, error)
+    throw systemError(
+      error,
+      'STATE_UNWRITABLE',
+      loaded.path,
+      (since) => `${loaded.path} cannot be written, since ${since}: nothing was changed.`,
+    )
   }
 }
 

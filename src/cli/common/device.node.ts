@@ -26,10 +26,10 @@ import { CONFIG_FIELDS } from '../../config/fields.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
 import { readPrivateKey } from '../../edge/state/key-file.node.ts'
 import { readRunningPort } from '../../edge/state/running.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse, SassError } from '../../errors.ts'
 import { TIMEOUT_MAX_SECONDS } from '../../limits.ts'
 import { DELEGATION_TOKEN_BYTES } from '../../wire/limits.ts'
-import type { OptionSpec } from '../words/arguments.ts'
+import type { Described } from '../words/arguments.ts'
 import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { type Target, targetAddress } from '../words/target.ts'
@@ -37,36 +37,31 @@ import { ask } from './ask.node.ts'
 import { targetOf } from './hosts.node.ts'
 import { localConfig, localConfigPath } from './local-config.node.ts'
 
-/** Options of every command that talks to a device as an agent or operator. */
-export const DEVICE_OPTIONS: readonly OptionSpec[] = Object.freeze([
-  { name: 'agent', value: 'NAME', description: 'the name to authenticate as' },
-  { name: 'key', value: 'FILE', description: 'its private key, 32 raw bytes of mode 0600' },
-  {
-    name: 'branch',
-    value: 'new|latest|ID',
-    description: 'where files are changed: in a branch of its own, or one that is there (latest)',
-  },
-  {
-    name: 'delegation',
-    value: 'TOKEN|FILE',
-    description: 'what another agent has handed on, good for one session: see sass-edge delegate',
-  },
-  {
-    name: 'metered',
-    description:
-      'for a link that is paid by the byte: output compressed, X25519 without post-quantum protection',
-  },
-])
+/** Who one is to a device. */
+export const CALLER_OPTIONS: Described = Object.freeze({
+  '--agent NAME': 'the name to authenticate as',
+  '--key FILE': 'its private key, 32 raw bytes of mode 0600',
+})
+
+/** Options of every command that talks to a device as an agent or operator, but for the branch. */
+export const LINK_OPTIONS: Described = Object.freeze({
+  '--delegation TOKEN|FILE': 'what another agent has handed on, good for one session: see sass-edge delegate',
+  '--metered':
+    'for a link that is paid by the byte: output compressed, X25519 without post-quantum protection',
+})
+
+/** All of them. */
+export const DEVICE_OPTIONS: Described = Object.freeze({
+  ...CALLER_OPTIONS,
+  '--branch new|latest|ID': 'where files are changed: in a branch of its own, or one that is there (latest)',
+  ...LINK_OPTIONS,
+})
 
 /** Options of the commands that show output as it comes. */
-export const OUTPUT_OPTIONS: readonly OptionSpec[] = Object.freeze([
-  {
-    name: 'compress',
-    short: 'z',
-    description: 'have the output compressed on its way; on a slow link it is by itself',
-  },
-  { name: 'no-compress', description: 'never have it compressed' },
-])
+export const OUTPUT_OPTIONS: Described = Object.freeze({
+  '-z, --compress': 'have the output compressed on its way; on a slow link it is by itself',
+  '--no-compress': 'never have it compressed',
+})
 
 /** Where `init` puts it. */
 const ADMIN_SOCKET_NAME = 'admin.sock'
@@ -79,22 +74,17 @@ type Common = Pick<Extract<ConnectOptions, { host: string }>, 'groups' | 'compre
 }
 
 /** Of commands that come back by themselves where a connection breaks. */
-export const RECONNECT_OPTION: OptionSpec = Object.freeze({
-  name: 'reconnect',
-  value: 'SECONDS',
-  description: 'how long to try for a lost link, 0 not at all; else until you leave',
+export const RECONNECT_OPTION: Described = Object.freeze({
+  '--reconnect SECONDS': 'how long to try for a lost link, 0 not at all; else until you leave',
 })
 
 /** The user leaves when they have waited enough; whoever wants a script to end says after how long. */
 export function reconnecting(context: CommandContext): Pick<Connecting, 'reconnect'> {
-  const text = optionValue(context.arguments.options, RECONNECT_OPTION.name)
+  const text = optionValue(context.arguments.options, 'reconnect')
   if (text === undefined) return { reconnect: { giveUpMs: Number.POSITIVE_INFINITY } }
   const seconds = wholeNumber(text, 0, TIMEOUT_MAX_SECONDS)
   if (seconds === undefined)
-    throw new SassError(
-      'USAGE',
-      `--reconnect ${text} is not a number of seconds from 0 to ${TIMEOUT_MAX_SECONDS}.`,
-    )
+    throw misuse(`--reconnect ${text} is not a number of seconds from 0 to ${TIMEOUT_MAX_SECONDS}.`)
   return { reconnect: seconds === 0 ? false : { giveUpMs: seconds * 1_000 } }
 }
 
@@ -116,8 +106,7 @@ const BRANCH_ID = /^[0-9a-f]{32}$/
 function branchOf(context: CommandContext): string {
   const word = optionValue(context.arguments.options, 'branch') ?? 'latest'
   if (word === 'new' || word === 'latest' || BRANCH_ID.test(word)) return word
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `${JSON.stringify(word.slice(0, 64))} is no branch: write new, latest or the 32 digits of sass-edge branch list.`,
   )
 }
@@ -128,8 +117,7 @@ function delegationOf(context: CommandContext): Uint8Array | undefined {
   if (word === undefined) return undefined
   const token = tokenOf(word) ?? tokenIn(word)
   if (token !== undefined) return token
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     '--delegation is neither a token nor a file with one: write what sass-edge delegate has printed.',
   )
 }
@@ -154,7 +142,7 @@ const START_WINDOW_BYTES = 131_072
 
 function compressionOf({ arguments: { options } }: CommandContext, isMetered: boolean): Compression {
   if (options.has('compress') && options.has('no-compress'))
-    throw new SassError('USAGE', '-z and --no-compress contradict each other; leave one of them out.')
+    throw misuse('-z and --no-compress contradict each other; leave one of them out.')
   if (options.has('no-compress')) return 'never'
   return isMetered || options.has('compress') ? 'always' : 'auto'
 }
@@ -191,8 +179,7 @@ function localAgent(
   if (named !== undefined) return { agent: named, keyPath: keyOf(named) }
   const found = config.agents.find(({ name, role }) => role === 'agent' && existsSync(keyOf(name)))
   if (found !== undefined) return { agent: found.name, keyPath: keyOf(found.name) }
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `No agent's key lies in ${join(directory, 'keys')}, so nobody could authenticate; name one with --agent NAME --key FILE.`,
   )
 }
@@ -241,10 +228,7 @@ function userKeyPath(context: CommandContext, agent: string, fromHosts: string |
   if (named !== undefined) return named
   const directory = userConfigDirectory(context.environment)
   if (directory === undefined)
-    throw new SassError(
-      'USAGE',
-      'Neither HOME nor XDG_CONFIG_HOME is set, so no key can be found; name one with --key FILE.',
-    )
+    throw misuse('Neither HOME nor XDG_CONFIG_HOME is set, so no key can be found; name one with --key FILE.')
   return join(directory, `${agent}.key`)
 }
 

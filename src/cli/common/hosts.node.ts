@@ -9,10 +9,11 @@ import { dirname, resolve } from 'node:path'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { errnoOf, errnoText, readBounded, replaceFile } from '../../base/files.node.ts'
 import { type Environment, userConfigDirectory } from '../../base/user-directory.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { HOSTS_FILE_BYTES } from '../../limits.ts'
 import { setMember } from '../words/config-edit.ts'
 import { type Hosts, parseHosts, resolveTarget, type Target } from '../words/target.ts'
+import { systemError } from './system-error.node.ts'
 
 const FILE_MODE = 0o600
 
@@ -62,8 +63,7 @@ export function targetOf(word: string, environment: Environment): Target {
   const result = resolveTarget(word, loadHosts(environment))
   if (result.ok) return result.target
   const shown = JSON.stringify(word.slice(0, 64))
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `${shown} names no device, since ${result.problem}: ${result.hint}${result.hint.endsWith('?') ? '' : '.'}`,
   )
 }
@@ -81,9 +81,11 @@ export function saveHost(environment: Environment, name: string, entry: Hosts[st
     const text = read?.ok === true ? read.bytes.toString('utf8') : '{}\n'
     replaceFile(path, Buffer.from(setMember(text, name, entry)), FILE_MODE)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    const sentence = `The device names ${path} cannot be written, since ${errnoText(errno)}: correct that and try again.`
-    throw new SassError('STATE_UNWRITABLE', sentence, { path, errno }, error)
+    throw systemError(
+      error,
+      'STATE_UNWRITABLE',
+      path,
+      (since) => `The device names ${path} cannot be written, since ${since}: correct that and try again.`,
+    )
   }
 }

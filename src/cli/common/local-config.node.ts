@@ -4,7 +4,7 @@
  */
 import { findConfig, type LoadedConfig, loadConfig } from '../../edge/setup/config-file.node.ts'
 import { checkStateFormat } from '../../edge/state/state-format.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 
@@ -39,7 +39,7 @@ export function takeWords(context: CommandContext, most: number): readonly strin
   const { positionals, rest } = context.arguments
   const extra = positionals[most] ?? rest?.[0]
   if (extra === undefined) return positionals
-  throw new SassError('USAGE', `${JSON.stringify(extra.slice(0, 64))} is one word too many: see --help.`)
+  throw misuse(`${JSON.stringify(extra.slice(0, 64))} is one word too many: see --help.`)
 }
 
 /** Says what of whoever made an installation commands can read, beside what every installation lists. */

@@ -10,6 +10,7 @@ import { visible } from '../../base/text/visible.ts'
 import type { Environment } from '../../base/user-directory.ts'
 import { asSassError } from '../../errors.ts'
 import type { Output } from '../words/command.ts'
+import { EXIT } from '../words/exit-codes.ts'
 
 const STDOUT_FD = 1
 const STDERR_FD = 2
@@ -56,6 +57,7 @@ export function createOutput(json: boolean, environment: Environment): Output {
     result(value, lines) {
       if (json) writeAll(STDOUT_FD, `${JSON.stringify(value)}\n`)
       else if (lines.length > 0) writeAll(STDOUT_FD, `${lines.join('\n')}\n`)
+      return EXIT.OK
     },
     note(text) {
       if (!json) writeAll(STDERR_FD, `${text}\n`)

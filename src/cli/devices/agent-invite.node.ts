@@ -9,7 +9,7 @@ import { decodeBase64Url } from '../../base/encoding/base64.ts'
 import { visible } from '../../base/text/visible.ts'
 import { DEFAULT_CAPABILITY } from '../../config/caller-fields.ts'
 import type { Config } from '../../config/config.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { ENROLMENT_ADDRESSES, INVITATION_MAX_SECONDS } from '../../limits.ts'
 import { writeEnrolmentLine } from '../../wire/enrolment-line.ts'
 import { localPin, localPort } from '../common/device.node.ts'
@@ -18,7 +18,6 @@ import { localConfig } from '../common/local-config.node.ts'
 import { asOperator, utcTime } from '../common/operator.node.ts'
 import { duration, optionValue, optionValues } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { parseTarget, targetAddress } from '../words/target.ts'
 
 /** Where clients reach a device, which key it shows, and what it is called. */
@@ -59,10 +58,7 @@ function givenAddresses(context: CommandContext, port: number): readonly string[
         /:\d+$/.test(text) && (text.includes(']:') || text.indexOf(':') === text.lastIndexOf(':'))
       return targetAddress({ host: parsed.target.host, port: hasPort ? parsed.target.port : port })
     }
-    throw new SassError(
-      'USAGE',
-      '--address is HOST[:PORT], as clients reach the device: write one that they can.',
-    )
+    throw misuse('--address is HOST[:PORT], as clients reach the device: write one that they can.')
   })
 }
 
@@ -97,17 +93,13 @@ function secondsOf(context: CommandContext): number | undefined {
   if (text === undefined) return undefined
   const seconds = duration(text)
   if (seconds !== undefined && seconds >= 1 && seconds <= INVITATION_MAX_SECONDS) return seconds
-  throw new SassError(
-    'USAGE',
-    '--ttl is a time like 90s, 15m, 24h or 7d, which is the longest: write one of them.',
-  )
+  throw misuse('--ttl is a time like 90s, 15m, 24h or 7d, which is the longest: write one of them.')
 }
 
 export async function invite(context: CommandContext, name: string): Promise<number> {
   const { options } = context.arguments
   const role = optionValue(options, 'role') ?? 'agent'
-  if (role !== 'agent' && role !== 'operator')
-    throw new SassError('USAGE', '--role is agent or operator: write one of them.')
+  if (role !== 'agent' && role !== 'operator') throw misuse('--role is agent or operator: write one of them.')
   const capability = optionValue(options, 'capability') ?? DEFAULT_CAPABILITY
   const request = {
     agent_name: name,
@@ -132,15 +124,12 @@ export async function invite(context: CommandContext, name: string): Promise<num
   const { token, expires_at: expiresAt } = answer
   if (!answer.success || token === undefined || expiresAt === undefined || reached === undefined) {
     const said = visible(answer.message)
-    throw new SassError(
-      'USAGE',
-      said === '' ? 'The device did not invite anybody, and does not say why.' : said,
-    )
+    throw misuse(said === '' ? 'The device did not invite anybody, and does not say why.' : said)
   }
   const line = lineFor(reached, { agent: name, token, expiresAt })
   context.output.note(`Good once, until ${utcTime(expiresAt)}, for whoever has it first. On the client:`)
   context.output.note('  sass-edge enroll -     and paste it there')
-  context.output.result(
+  return context.output.result(
     {
       line,
       agent: name,
@@ -152,5 +141,4 @@ export async function invite(context: CommandContext, name: string): Promise<num
     },
     [line],
   )
-  return EXIT.OK
 }

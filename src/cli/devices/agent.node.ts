@@ -8,7 +8,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { checkPublicKey } from '../../base/crypto/ed25519-key.ts'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
-import { errnoOf, errnoText, makePrivateDirectory } from '../../base/files.node.ts'
+import { makePrivateDirectory } from '../../base/files.node.ts'
 import { isName } from '../../base/text/name.ts'
 import { nearest } from '../../base/text/suggest.ts'
 import { ALL_TOOLS, isTool, TIER_NAMES, TOOLS } from '../../base/tool-name.ts'
@@ -17,16 +17,15 @@ import type { AgentConfig } from '../../config/config.ts'
 import type { LoadedConfig } from '../../edge/setup/config-file.node.ts'
 import { enrolledBeside, updateBook, visibleBook } from '../../edge/state/identity-book.node.ts'
 import { createKeyFiles, readPublicKey } from '../../edge/state/key-file.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import type { IdentityBook } from '../../session/callers/enrolments.ts'
 import { editedText, writeEdited } from '../common/config-writer.node.ts'
 import { localConfig, takeWords } from '../common/local-config.node.ts'
 import { utcTime } from '../common/operator.node.ts'
+import { systemError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const RELOAD_LINE = 'Have the daemon apply it with sass-edge reload.'
 
@@ -41,10 +40,13 @@ function makeKeyDirectory(path: string): void {
   try {
     makePrivateDirectory(path)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    const sentence = `The directory ${path} cannot be made, since ${errnoText(errno)}: correct that or bring a key with --key.`
-    throw new SassError('STATE_UNWRITABLE', sentence, { path, errno }, error)
+    throw systemError(
+      error,
+      'STATE_UNWRITABLE',
+      path,
+      (since) =>
+        `The directory ${path} cannot be made, since ${since}: correct that or bring a key with --key.`,
+    )
   }
 }
 
@@ -53,13 +55,13 @@ function rightsOf(context: CommandContext): { tier?: string; tools?: string[]; d
   const { options } = context.arguments
   const tier = optionValue(options, 'tier')
   if (tier !== undefined && !(TIER_NAMES as readonly string[]).includes(tier))
-    throw new SassError('USAGE', `--tier is one of ${TIER_NAMES.join(', ')}: write one of them.`)
+    throw misuse(`--tier is one of ${TIER_NAMES.join(', ')}: write one of them.`)
   const tools = optionValue(options, 'tools')?.split(',').filter(Boolean)
   const unknown = tools?.find((tool) => tool !== ALL_TOOLS && !isTool(tool))
   if (unknown !== undefined) {
     const meant = nearest(unknown, TOOLS)
     const hint = meant === undefined ? `write some of ${TOOLS.join(', ')} or *` : `the nearest is ${meant}`
-    throw new SassError('USAGE', `${JSON.stringify(unknown.slice(0, 32))} is no tool: ${hint}.`)
+    throw misuse(`${JSON.stringify(unknown.slice(0, 32))} is no tool: ${hint}.`)
   }
   const delegatedBy = optionValue(options, 'delegated-by')
   return {
@@ -72,20 +74,19 @@ function rightsOf(context: CommandContext): { tier?: string; tools?: string[]; d
 function add(context: CommandContext, loaded: LoadedConfig, name: string): number {
   const { options } = context.arguments
   if (!isName(name)) {
-    throw new SassError('USAGE', 'This is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ -.')
+    throw misuse('This is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ -.')
   }
   const { enrolled } = visibleBook(loaded.config.state_directory)
   if ([...loaded.config.agents, ...enrolled].some((agent) => agent.name === name)) {
-    throw new SassError('USAGE', `${name} is listed already: remove it first or choose another name.`)
+    throw misuse(`${name} is listed already: remove it first or choose another name.`)
   }
   const role = optionValue(options, 'role') ?? 'agent'
-  if (role !== 'agent' && role !== 'operator')
-    throw new SassError('USAGE', '--role is agent or operator: write one of them.')
+  if (role !== 'agent' && role !== 'operator') throw misuse('--role is agent or operator: write one of them.')
   const capability = optionValue(options, 'capability') ?? DEFAULT_CAPABILITY
   if (!Object.hasOwn(loaded.config.capabilities, capability)) {
     const meant = nearest(capability, Object.keys(loaded.config.capabilities))
     const hint = meant === undefined ? 'add it to capabilities first' : `the nearest is ${meant}`
-    throw new SassError('USAGE', `The configuration has no capability set of this name: ${hint}.`)
+    throw misuse(`The configuration has no capability set of this name: ${hint}.`)
   }
   const rights = { role, capability, ...rightsOf(context) }
   const keyOption = optionValue(options, 'key')
@@ -111,11 +112,10 @@ function add(context: CommandContext, loaded: LoadedConfig, name: string): numbe
   const entry = entryFor(key)
   const lines = [`Added ${role} ${name} with capability ${capability} to ${loaded.path}.`]
   if (keyOption === undefined) lines.push(`Its private key is ${base}.key: move it to where it is used.`)
-  context.output.result(
+  return context.output.result(
     { added: entry, config: loaded.path, ...(keyOption === undefined ? { key_file: `${base}.key` } : {}) },
     [...lines, RELOAD_LINE],
   )
-  return EXIT.OK
 }
 
 /** Takes all that the book has under a name out of it; false where it has nothing. */
@@ -143,15 +143,14 @@ function remove(context: CommandContext, loaded: LoadedConfig, name: string): nu
     const { enrolled } = visibleBook(loaded.config.state_directory)
     const meant = nearest(name, [...names, ...enrolled.map((agent) => agent.name)])
     const hint = meant === undefined ? 'sass-edge agent list shows them' : `the nearest is ${meant}`
-    throw new SassError('USAGE', `There is no agent of this name in ${loaded.path}: ${hint}.`)
+    throw misuse(`There is no agent of this name in ${loaded.path}: ${hint}.`)
   }
   if (index !== -1) writeEdited(loaded, editedText(loaded, 'agents', listed(loaded).toSpliced(index, 1)))
   const where = index === -1 ? 'those who have enrolled or are invited' : loaded.path
-  context.output.result({ removed: name, config: loaded.path }, [
+  return context.output.result({ removed: name, config: loaded.path }, [
     `Removed ${name} from ${where}; its key files stay where they are.`,
     RELOAD_LINE,
   ])
-  return EXIT.OK
 }
 
 /** Under which key each may come in now. */
@@ -192,59 +191,35 @@ function list(context: CommandContext, loaded: LoadedConfig): number {
     capability,
     expires_at,
   }))
-  context.output.result({ agents: configured, enrolled, invited }, lines)
-  return EXIT.OK
+  return context.output.result({ agents: configured, enrolled, invited }, lines)
 }
 
 export const command: Command = {
-  name: 'agent',
-  summary: SUMMARIES.agent,
   usage: [
     'agent invite NAME [--role ROLE] [--capability SET] [--ttl TIME] [--address HOST[:PORT]]...',
     'agent add NAME [--role ROLE] [--capability SET] [--tier TIER] [--tools A,B] [--delegated-by NAME] [--key FILE]',
     'agent list',
     'agent remove NAME',
   ],
-  options: [
-    { name: 'role', value: 'ROLE', description: 'agent (the default) or operator' },
-    { name: 'capability', value: 'SET', description: 'the capability set that bounds it (default)' },
-    { name: 'tier', value: 'TIER', description: 'the tools that it may have at most: T1 to T5 (T3)' },
-    { name: 'tools', value: 'A,B', description: 'the tools of its tier that it has (all)' },
-    { name: 'delegated-by', value: 'NAME', description: 'the agent for whom it acts (itself)' },
-    {
-      name: 'key',
-      value: 'FILE',
-      description: 'add: its public key, 32 raw bytes; without it a new pair is made in keys/',
-    },
-    { name: 'ttl', value: 'TIME', description: 'invite: how long the line is good, up to 7d (1h)' },
-    {
-      name: 'address',
-      value: 'HOST[:PORT]',
-      repeat: true,
-      description: 'invite: where clients reach the device, up to four (where it listens)',
-    },
-    {
-      name: 'target',
-      value: 'TARGET',
-      description: 'invite: the device; else that of the nearest .sass-edge',
-    },
-  ],
-  examples: [
-    {
-      line: 'sass-edge agent invite laptop',
-      does: 'a line to paste on the laptop: it makes its own key there',
-    },
-    { line: 'sass-edge agent add laptop --key laptop.pub', does: 'let a key in that was made elsewhere' },
-    {
-      line: 'sass-edge agent add ci --capability build',
-      does: 'make a key here, bounded by capabilities.build',
-    },
-    {
-      line: 'sass-edge agent add helper --tier T2 --tools Read,Bash --delegated-by ci',
-      does: 'one that acts for ci, and may do no more than both may',
-    },
-    { line: 'sass-edge agent remove laptop', does: 'shut it out' },
-  ],
+  options: {
+    '--role ROLE': 'agent (the default) or operator',
+    '--capability SET': 'the capability set that bounds it (default)',
+    '--tier TIER': 'the tools that it may have at most: T1 to T5 (T3)',
+    '--tools A,B': 'the tools of its tier that it has (all)',
+    '--delegated-by NAME': 'the agent for whom it acts (itself)',
+    '--key FILE': 'add: its public key, 32 raw bytes; without it a new pair is made in keys/',
+    '--ttl TIME': 'invite: how long the line is good, up to 7d (1h)',
+    '--address HOST[:PORT]...': 'invite: where clients reach the device, up to four (where it listens)',
+    '--target TARGET': 'invite: the device; else that of the nearest .sass-edge',
+  },
+  examples: {
+    'sass-edge agent invite laptop': 'a line to paste on the laptop: it makes its own key there',
+    'sass-edge agent add laptop --key laptop.pub': 'let a key in that was made elsewhere',
+    'sass-edge agent add ci --capability build': 'make a key here, bounded by capabilities.build',
+    'sass-edge agent add helper --tier T2 --tools Read,Bash --delegated-by ci':
+      'one that acts for ci, and may do no more than both may',
+    'sass-edge agent remove laptop': 'shut it out',
+  },
   async run(context) {
     const [action, name, ...more] = takeWords(context, 2)
     if (action === 'list' && name === undefined && more.length === 0)
@@ -252,10 +227,7 @@ export const command: Command = {
     if (action === 'invite' && name !== undefined)
       return (await import('./agent-invite.node.ts')).invite(context, name)
     if ((action !== 'add' && action !== 'remove') || name === undefined) {
-      throw new SassError(
-        'USAGE',
-        'agent can invite NAME, add NAME, list and remove NAME: see sass-edge agent --help.',
-      )
+      throw misuse('agent can invite NAME, add NAME, list and remove NAME: see sass-edge agent --help.')
     }
     const loaded = localConfig(context)
     return action === 'add' ? add(context, loaded, name) : remove(context, loaded, name)

@@ -4,7 +4,7 @@
  * @module
  */
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { DELEGATION_MAX_SECONDS, DELEGATION_SECONDS } from '../../wire/limits.ts'
 import { connectDevice, DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
@@ -12,7 +12,6 @@ import { utcTime } from '../common/operator.node.ts'
 import { duration, optionValue, optionValues } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -20,10 +19,7 @@ function secondsOf({ arguments: { options } }: CommandContext): number {
   const text = optionValue(options, 'ttl')
   const seconds = text === undefined ? DELEGATION_SECONDS : duration(text)
   if (seconds !== undefined && seconds >= 1 && seconds <= DELEGATION_MAX_SECONDS) return seconds
-  throw new SassError(
-    'USAGE',
-    '--ttl is a time like 90s, 15m or 24h, which is the longest: write one of them.',
-  )
+  throw misuse('--ttl is a time like 90s, 15m or 24h, which is the longest: write one of them.')
 }
 
 /** As given, or undefined for all that there is. */
@@ -47,36 +43,23 @@ function over(seconds: number, closed: Promise<void>): Promise<void> {
 }
 
 export const command: Command = {
-  name: 'delegate',
-  summary: SUMMARIES.delegate,
   usage: ['delegate [TARGET] --to WORKER [OPTIONS]'],
-  options: [
-    { name: 'to', value: 'WORKER', description: 'the agent that may begin one session with the token' },
-    { name: 'tools', value: 'TOOLS', description: 'of your own, separated by commas; else all' },
-    {
-      name: 'command',
-      value: 'PATTERN',
-      repeat: true,
-      description: 'a command as capability sets have them; else all that both may',
-    },
-    { name: 'path', value: 'PATH', repeat: true, description: 'a path and what lies beneath; else all' },
-    { name: 'ttl', value: 'TIME', description: 'when it is over, like 15m; else after an hour' },
+  options: {
+    '--to WORKER': 'the agent that may begin one session with the token',
+    '--tools TOOLS': 'of your own, separated by commas; else all',
+    '--command PATTERN...': 'a command as capability sets have them; else all that both may',
+    '--path PATH...': 'a path and what lies beneath; else all',
+    '--ttl TIME': 'when it is over, like 15m; else after an hour',
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    {
-      line: "sass-edge delegate --to tester --tools Read,Bash --command 'npm test'",
-      does: 'prints a token and stays; ^C takes it back',
-    },
-    {
-      line: 'sass-edge exec --agent tester --delegation TOKEN -- npm test',
-      does: 'the worker uses it, once',
-    },
-  ],
+  },
+  examples: {
+    "sass-edge delegate --to tester --tools Read,Bash --command 'npm test'":
+      'prints a token and stays; ^C takes it back',
+    'sass-edge exec --agent tester --delegation TOKEN -- npm test': 'the worker uses it, once',
+  },
   async run(context) {
     const worker = optionValue(context.arguments.options, 'to')
-    if (worker === undefined)
-      throw new SassError('USAGE', 'Nobody is named: write sass-edge delegate --to WORKER.')
+    if (worker === undefined) throw misuse('Nobody is named: write sass-edge delegate --to WORKER.')
     const seconds = secondsOf(context)
     const tools = optionValue(context.arguments.options, 'tools')?.split(',')
     const [target] = takeWords(context, 1)

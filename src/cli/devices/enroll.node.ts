@@ -20,7 +20,7 @@ import { fileHeads } from '../../client/link/heads.node.ts'
 import { loadPins, pinFile, savePin } from '../../client/link/pins.node.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
 import { createKeyFiles, readPrivateKey, readPublicKey } from '../../edge/state/key-file.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse, SassError } from '../../errors.ts'
 import { ENROLMENT_LINE_CHARS } from '../../limits.ts'
 import { type EnrolmentLine, readEnrolmentLine } from '../../wire/enrolment-line.ts'
 import { loadHosts, saveHost } from '../common/hosts.node.ts'
@@ -28,8 +28,6 @@ import { takeWords } from '../common/local-config.node.ts'
 import { utcTime } from '../common/operator.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { parseTarget, type Target, targetAddress } from '../words/target.ts'
 
 const STDIN_FD = 0
@@ -51,14 +49,10 @@ function pasted(context: CommandContext): string {
 function lineOf(context: CommandContext): EnrolmentLine {
   const [word, ...more] = takeWords(context, 64)
   if (word === undefined)
-    throw new SassError(
-      'USAGE',
-      'No line is given: write sass-edge enroll - and paste it, or sass-edge enroll LINE.',
-    )
+    throw misuse('No line is given: write sass-edge enroll - and paste it, or sass-edge enroll LINE.')
   const read = readEnrolmentLine(word === '-' ? pasted(context) : [word, ...more].join(''))
   if (read.ok) return read.line
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     read.problem === 'foreign'
       ? 'This is no enrolment line: it begins with sass1: and comes from sass-edge agent invite NAME on the device.'
       : 'The line is cut or mistyped, and nothing was sent: copy the whole of it, from sass1: to its end.',
@@ -68,10 +62,7 @@ function lineOf(context: CommandContext): EnrolmentLine {
 function directoryOf(context: CommandContext): string {
   const directory = userConfigDirectory(context.environment)
   if (directory !== undefined) return directory
-  throw new SassError(
-    'USAGE',
-    'Neither HOME nor XDG_CONFIG_HOME is set, so there is no place for the key: set one of them.',
-  )
+  throw misuse('Neither HOME nor XDG_CONFIG_HOME is set, so there is no place for the key: set one of them.')
 }
 
 /** The key for that device: the one of an earlier try, or a new one, on the disk before anybody hears of it. */
@@ -89,7 +80,7 @@ function placesOf({ addresses }: EnrolmentLine): readonly Place[] {
   return addresses.map((text) => {
     const parsed = parseTarget(text)
     if (!parsed.ok || parsed.target.agent !== undefined)
-      throw new SassError('USAGE', 'The line names an address that cannot be read: have a new one made.')
+      throw misuse('The line names an address that cannot be read: have a new one made.')
     const { host, port } = parsed.target
     return { host, port, address: targetAddress({ host, port }) }
   })
@@ -172,30 +163,24 @@ async function comeIn(
 }
 
 export const command: Command = {
-  name: 'enroll',
-  summary: SUMMARIES.enroll,
   usage: ['enroll -', 'enroll LINE'],
-  options: [
-    { name: 'name', value: 'NAME', description: 'what to call the device here (what it calls itself)' },
-  ],
-  examples: [
-    { line: 'sass-edge enroll -', does: 'paste the line there: then no history of a shell has it' },
-    { line: 'sass-edge enroll sass1:... --name porch', does: 'call the device porch from then on' },
-  ],
+  options: {
+    '--name NAME': 'what to call the device here (what it calls itself)',
+  },
+  examples: {
+    'sass-edge enroll -': 'paste the line there: then no history of a shell has it',
+    'sass-edge enroll sass1:... --name porch': 'call the device porch from then on',
+  },
   async run(context) {
     const line = lineOf(context)
     const name = optionValue(context.arguments.options, 'name') ?? line.device
     if (!isName(name))
-      throw new SassError(
-        'USAGE',
-        '--name is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ -.',
-      )
+      throw misuse('--name is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ -.')
     const directory = directoryOf(context)
     const known = loadHosts(context.environment)[name]
     const targets = placesOf(line).map(({ address }) => `${line.agent}@${address}`)
     if (known !== undefined && !targets.includes(known.target))
-      throw new SassError(
-        'USAGE',
+      throw misuse(
         `${name} stands for ${known.target} already, and nothing was sent: choose another name with --name NAME.`,
       )
     const fingerprint = `sha256:${encodeBase64Url(line.keyDigest)}`
@@ -218,11 +203,10 @@ export const command: Command = {
       public_key: encodeBase64Url(publicKeyOf(seed)),
       audit_key_file: auditKey,
     }
-    context.output.result(result, [
+    return context.output.result(result, [
       `${name} (${place.address}) lists this machine as ${line.agent}; its key is pinned, yours is ${path}.`,
       ...(auditKey === null ? [] : [`Its record is verified with sass-edge audit verify --key ${auditKey}.`]),
       `Next:  sass-edge exec ${name} -- uname -a`,
     ])
-    return EXIT.OK
   },
 }

@@ -8,18 +8,18 @@
  * Rules: docs/protocol.md, section 4; docs/operations.md (keys that follow).
  * @module
  */
+
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
-import { errnoOf, errnoText } from '../../base/files.node.ts'
 import { makeNextKey, switchToNextKey } from '../../edge/sockets/certificate.node.ts'
 import { createKeyFiles, readPrivateKey } from '../../edge/state/key-file.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse } from '../../errors.ts'
 import { connectDevice, keyPathOf } from '../common/device.node.ts'
 import { localConfig } from '../common/local-config.node.ts'
 import { doneMessage } from '../common/operator.node.ts'
+import { systemError } from '../common/system-error.node.ts'
 import type { CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 
 /** Of a pair: `BASE.key` and `BASE.pub`. */
 function takePlace(from: string, to: string): void {
@@ -27,13 +27,12 @@ function takePlace(from: string, to: string): void {
     if (existsSync(`${from}.pub`)) renameSync(`${from}.pub`, `${to}.pub`)
     renameSync(`${from}.key`, `${to}.key`)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    throw new SassError(
-      'STATE_UNWRITABLE',
-      `The device takes the key ${from}.key now, and it cannot be put in the place of ${to}.key, since ${errnoText(errno)}: correct that and give the same command again.`,
-      { path: `${from}.key`, errno },
+    throw systemError(
       error,
+      'STATE_UNWRITABLE',
+      `${from}.key`,
+      (since) =>
+        `The device takes the key ${from}.key now, and it cannot be put in the place of ${to}.key, since ${since}: correct that and give the same command again.`,
     )
   }
 }
@@ -62,14 +61,10 @@ async function announce(context: CommandContext, word: string, seed: Uint8Array)
 }
 
 export async function rotateKey(context: CommandContext, word: string | undefined): Promise<number> {
-  if (word === undefined)
-    throw new SassError('USAGE', 'No device is named: write sass-edge keygen --rotate TARGET.')
+  if (word === undefined) throw misuse('No device is named: write sass-edge keygen --rotate TARGET.')
   const path = keyPathOf(context, word)
   if (!path.endsWith('.key'))
-    throw new SassError(
-      'USAGE',
-      `${path} does not end in .key, so it is not known what its pair is called: rename it.`,
-    )
+    throw misuse(`${path} does not end in .key, so it is not known what its pair is called: rename it.`)
   const base = path.slice(0, -'.key'.length)
   const next = `${base}.next`
   const seed = nextSeed(next)
@@ -80,11 +75,10 @@ export async function rotateKey(context: CommandContext, word: string | undefine
   // Used once, so that the old one is taken no more from here on.
   await (await connectDevice(context, word)).close()
   const publicKey = encodeBase64Url(publicKeyOf(seed))
-  context.output.result({ private_key_file: path, public_key_file: `${base}.pub`, public_key: publicKey }, [
-    `${path} is the new key for ${word}; the old one is taken no more.`,
-    `public key  ${publicKey}`,
-  ])
-  return EXIT.OK
+  return context.output.result(
+    { private_key_file: path, public_key_file: `${base}.pub`, public_key: publicKey },
+    [`${path} is the new key for ${word}; the old one is taken no more.`, `public key  ${publicKey}`],
+  )
 }
 
 export function rotateDeviceKey(context: CommandContext, isSwitch: boolean): number {
@@ -92,17 +86,15 @@ export function rotateDeviceKey(context: CommandContext, isSwitch: boolean): num
   const { key, certificate } = config.tls
   if (isSwitch) {
     switchToNextKey(key, certificate)
-    context.output.result({ key, switched: true }, [
+    return context.output.result({ key, switched: true }, [
       'The next start shows the new key: restart the daemon now.',
       'Clients that have come by since it was announced go over by themselves; the others stop, and name both keys.',
     ])
-    return EXIT.OK
   }
   const fingerprint = `sha256:${encodeBase64Url(makeNextKey(key))}`
-  context.output.result({ key, next_fingerprint: fingerprint, switched: false }, [
+  return context.output.result({ key, next_fingerprint: fingerprint, switched: false }, [
     `next fingerprint  ${fingerprint}`,
     'Have the daemon announce it with sass-edge reload. When every client has come by:',
     '  sass-edge keygen --device --switch     and restart the daemon',
   ])
-  return EXIT.OK
 }

@@ -7,32 +7,25 @@
 import { resolve } from 'node:path'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
 import { createKeyFiles } from '../../edge/state/key-file.node.ts'
-import { SassError } from '../../errors.ts'
-import { DEVICE_OPTIONS } from '../common/device.node.ts'
+import { misuse } from '../../errors.ts'
+import { CALLER_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { isGiven } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 export const command: Command = {
-  name: 'keygen',
-  summary: SUMMARIES.keygen,
   usage: ['keygen PATH', 'keygen --rotate TARGET', 'keygen --device [--switch]'],
-  options: [
-    { name: 'rotate', description: 'put a new key in the place of the one that TARGET lists' },
-    { name: 'device', description: 'make the key that this device shows next, and announce it' },
-    { name: 'switch', description: 'with --device: go over to that key' },
-    ...DEVICE_OPTIONS.filter(({ name }) => name === 'agent' || name === 'key'),
-  ],
-  examples: [
-    {
-      line: 'sass-edge keygen ~/.config/sass-edge/laptop',
-      does: 'make laptop.key (private, mode 0600) and laptop.pub',
-    },
-    { line: 'sass-edge agent add laptop --key laptop.pub', does: 'then let it in, on the device' },
-    { line: 'sass-edge keygen --rotate edge7', does: 'a new key for edge7; the old one is taken no more' },
-  ],
+  options: {
+    '--rotate': 'put a new key in the place of the one that TARGET lists',
+    '--device': 'make the key that this device shows next, and announce it',
+    '--switch': 'with --device: go over to that key',
+    ...CALLER_OPTIONS,
+  },
+  examples: {
+    'sass-edge keygen ~/.config/sass-edge/laptop': 'make laptop.key (private, mode 0600) and laptop.pub',
+    'sass-edge agent add laptop --key laptop.pub': 'then let it in, on the device',
+    'sass-edge keygen --rotate edge7': 'a new key for edge7; the old one is taken no more',
+  },
   async run(context) {
     const word = takeWords(context, 1)[0]
     const { options } = context.arguments
@@ -40,14 +33,13 @@ export const command: Command = {
     if (isGiven(options, 'device'))
       return (await import('./key-rotation.node.ts')).rotateDeviceKey(context, isGiven(options, 'switch'))
     if (word === undefined || word === '') {
-      throw new SassError('USAGE', 'No name for the keys is given: write sass-edge keygen PATH.')
+      throw misuse('No name for the keys is given: write sass-edge keygen PATH.')
     }
     const base = resolve(context.cwd, word.endsWith('.key') ? word.slice(0, -4) : word)
     const publicKey = encodeBase64Url(createKeyFiles(base).publicKey)
-    context.output.result(
+    return context.output.result(
       { private_key_file: `${base}.key`, public_key_file: `${base}.pub`, public_key: publicKey },
       [`private key  ${base}.key (keep it here)`, `public key   ${base}.pub`, `             ${publicKey}`],
     )
-    return EXIT.OK
   },
 }

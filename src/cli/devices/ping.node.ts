@@ -3,30 +3,28 @@
  * @module
  */
 
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { connectDevice, DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const DEFAULT_COUNT = 4
 const PAUSE_MS = 250
 
 export const command: Command = {
-  name: 'ping',
-  summary: SUMMARIES.ping,
   usage: ['ping [TARGET]'],
-  options: [
-    { name: 'count', short: 'c', value: 'N', description: `how often (${DEFAULT_COUNT})` },
+  options: {
+    '-c, --count N': `how often (${DEFAULT_COUNT})`,
     ...DEVICE_OPTIONS,
-  ],
-  examples: [{ line: 'sass-edge ping edge7', does: 'connects, authenticates, asks four times' }],
+  },
+  examples: {
+    'sass-edge ping edge7': 'connects, authenticates, asks four times',
+  },
   async run(context) {
     const text = optionValue(context.arguments.options, 'count') ?? String(DEFAULT_COUNT)
     const count = wholeNumber(text, 1, 1_000)
-    if (count === undefined) throw new SassError('USAGE', `--count ${text} is not a number from 1 to 1000.`)
+    if (count === undefined) throw misuse(`--count ${text} is not a number from 1 to 1000.`)
     const began = performance.now()
     const client = await connectDevice(context, takeWords(context, 1)[0])
     const connectMs = performance.now() - began
@@ -43,7 +41,7 @@ export const command: Command = {
     const sorted = [...times].sort((a, b) => a - b)
     const median = sorted[Math.floor(sorted.length / 2)] ?? 0
     const rounded = (ms: number) => Math.round(ms * 1_000) / 1_000
-    context.output.result(
+    return context.output.result(
       {
         connect_ms: rounded(connectMs),
         median_ms: rounded(median),
@@ -57,6 +55,5 @@ export const command: Command = {
         `sass-edge ${last.daemon_version} on ${last.os}, up ${last.uptime_seconds} s, ${last.active_processes} running; connected in ${connectMs.toFixed(1)} ms, median answer ${median.toFixed(2)} ms`,
       ],
     )
-    return EXIT.OK
   },
 }

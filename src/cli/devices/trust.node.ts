@@ -13,15 +13,13 @@ import {
   pinMismatch,
   savePin,
 } from '../../client/link/pins.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { CONNECT_TIMEOUT_MS } from '../../limits.ts'
 import { ask } from '../common/ask.node.ts'
 import { targetOf } from '../common/hosts.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { isGiven } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { targetAddress } from '../words/target.ts'
 
 function list(context: CommandContext): number {
@@ -34,17 +32,13 @@ function list(context: CommandContext): number {
   )
   if (pins.length === 0)
     lines.push(`No device is pinned in ${path}: the first connection asks, or use sass-edge trust HOST.`)
-  context.output.result({ file: path, devices: Object.fromEntries(pins) }, lines)
-  return EXIT.OK
+  return context.output.result({ file: path, devices: Object.fromEntries(pins) }, lines)
 }
 
 async function trust(context: CommandContext, host: string, given: string | undefined): Promise<number> {
   const { options } = context.arguments
   if (given !== undefined && !isFingerprint(given)) {
-    throw new SassError(
-      'USAGE',
-      'The second word is not a fingerprint: write sha256: and 43 characters of base64url.',
-    )
+    throw misuse('The second word is not a fingerprint: write sha256: and 43 characters of base64url.')
   }
   const target = targetOf(host, context.environment)
   const address = targetAddress(target)
@@ -53,10 +47,9 @@ async function trust(context: CommandContext, host: string, given: string | unde
   const fingerprint = given ?? (await fetchDeviceFingerprint(target.host, target.port, CONNECT_TIMEOUT_MS))
   const verdict = checkPin(pins, address, fingerprint)
   if (verdict.kind === 'match') {
-    context.output.result({ address, fingerprint, changed: false }, [
+    return context.output.result({ address, fingerprint, changed: false }, [
       `${address} is pinned to this key already: ${fingerprint}`,
     ])
-    return EXIT.OK
   }
   if (verdict.kind === 'changed' && !isGiven(options, 'replace'))
     throw pinMismatch(address, verdict.pin, fingerprint)
@@ -73,26 +66,24 @@ async function trust(context: CommandContext, host: string, given: string | unde
     throw new SassError('PIN_UNKNOWN', sentence, { address, seen: fingerprint })
   }
   savePin(path, address, fingerprint)
-  context.output.result({ address, fingerprint, replaced: before, changed: true }, [
+  return context.output.result({ address, fingerprint, replaced: before, changed: true }, [
     `Pinned ${address} in ${path}.`,
   ])
-  return EXIT.OK
 }
 
 export const command: Command = {
-  name: 'trust',
-  summary: SUMMARIES.trust,
   usage: ['trust [--replace] HOST [FINGERPRINT]', 'trust list'],
-  options: [{ name: 'replace', description: 'accept a key other than the pinned one' }],
-  examples: [
-    { line: 'sass-edge trust edge7.example', does: 'show its key, ask, pin it' },
-    { line: 'sass-edge trust edge7.example sha256:...', does: 'pin a key that was read on the device' },
-    { line: 'sass-edge trust --replace edge7.example', does: 'after the device was set up anew' },
-  ],
+  options: {
+    '--replace': 'accept a key other than the pinned one',
+  },
+  examples: {
+    'sass-edge trust edge7.example': 'show its key, ask, pin it',
+    'sass-edge trust edge7.example sha256:...': 'pin a key that was read on the device',
+    'sass-edge trust --replace edge7.example': 'after the device was set up anew',
+  },
   async run(context) {
     const [host, fingerprint] = takeWords(context, 2)
-    if (host === undefined)
-      throw new SassError('USAGE', 'No device is named: write sass-edge trust HOST or trust list.')
+    if (host === undefined) throw misuse('No device is named: write sass-edge trust HOST or trust list.')
     return host === 'list' && fingerprint === undefined ? list(context) : trust(context, host, fingerprint)
   },
 }

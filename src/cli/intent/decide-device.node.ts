@@ -4,13 +4,14 @@
  * Rules: docs/proposals.md, section on the daemon.
  * @module
  */
+
 import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { DecidedProposal } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { isObject } from '../../intent/proposals/fields.ts'
-import { connectDevice } from '../common/device.node.ts'
+import { asAgent } from '../common/operator.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 
@@ -33,15 +34,11 @@ export async function decideOnDevice(
   const foreign = ['logs', 'replay', 'run', 'directory', 'constitution', 'pin'].find((name) =>
     options.has(name),
   )
-  if (foreign !== undefined)
-    throw new SassError('USAGE', `--${foreign} is for decisions without a device: leave it out.`)
+  if (foreign !== undefined) throw misuse(`--${foreign} is for decisions without a device: leave it out.`)
   const said = optionValue(options, 'said')
-  const client = await connectDevice(context, optionValue(options, 'target'))
-  const decided = await client.proposals.decide({
-    candidates: text,
-    ...(said === undefined ? {} : { said }),
-  })
-  await client.close()
+  const decided = await asAgent(context, ({ proposals }) =>
+    proposals.decide({ candidates: text, ...(said === undefined ? {} : { said }) }),
+  )
   const { decision, cycle, state, content, hidden, injection } = decided
   const artifact = artifactOf(decided.artifact)
   const { action_type: type, reason_code: reason, failed_gate: gate } = artifact

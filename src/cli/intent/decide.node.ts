@@ -12,7 +12,7 @@ import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { visible } from '../../base/text/visible.ts'
 import { loadLaw } from '../../edge/intent/constitution.node.ts'
 import { appendLogs, lookUp, readLogs } from '../../edge/intent/proposal-files.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { begin, type CycleState, end, firstState } from '../../intent/proposals/cycle.ts'
 import { askedPaths, type CycleInput, type Decided, type Law } from '../../intent/proposals/decide.ts'
 import { isObject } from '../../intent/proposals/fields.ts'
@@ -25,7 +25,6 @@ import { takeWords } from '../common/local-config.node.ts'
 import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { readGiven } from './given.node.ts'
 
 /** What was decided, as an exit code; everything else is EXIT.LOCAL. */
@@ -45,8 +44,7 @@ type Given = {
 }
 
 function unusable(path: string, since: string): SassError {
-  return new SassError(
-    'USAGE',
+  return misuse(
     `The proposals in ${path} are not decided, since ${since}: write {"observations": [...], "candidates": [...], "cycle": 0}.`,
   )
 }
@@ -94,12 +92,9 @@ function stateOf(law: Law, logs: string | undefined, given: Given): CycleState {
     )
   const { state } = replayed
   if (state.lastDecision === 'EXIT')
-    throw new SassError('USAGE', `The run in ${logs} has ended with an exit: begin another one.`)
+    throw misuse(`The run in ${logs} has ended with an exit: begin another one.`)
   if (given.cycle !== undefined && given.cycle !== state.cycle)
-    throw new SassError(
-      'USAGE',
-      `The next cycle of the run in ${logs} is ${state.cycle} and not ${given.cycle}.`,
-    )
+    throw misuse(`The next cycle of the run in ${logs} is ${state.cycle} and not ${given.cycle}.`)
   return state
 }
 
@@ -169,72 +164,48 @@ function replayRun(context: CommandContext, law: Law, logs: string): number {
   const result = replay(law, readLogs(logs), NO_SESSION)
   if (result.ok) {
     const { cycle, stateHash } = result.state
-    context.output.result({ ok: true, cycles: cycle, state_hash: stateHash }, [
+    return context.output.result({ ok: true, cycles: cycle, state_hash: stateHash }, [
       `${cycle} ${cycle === 1 ? 'cycle comes' : 'cycles come'} out as logged  ${stateHash}`,
     ])
-    return EXIT.OK
   }
   context.output.result({ ok: false, problem: result.problem }, [`differs: ${visible(result.problem)}`])
   return EXIT_DIFFERS
 }
 
 export const command: Command = {
-  name: 'decide',
-  summary: SUMMARIES.decide,
   usage: [
     'decide FILE [--logs DIR]',
     'decide --stdin [--logs DIR]',
     'decide --replay DIR',
     'decide --device FILE|--stdin [--said TEXT]',
   ],
-  options: [
-    { name: 'stdin', description: 'the proposals come on stdin' },
-    {
-      name: 'logs',
-      value: 'DIR',
-      description: 'make the cycle the next one of the run that is logged there',
-    },
-    {
-      name: 'replay',
-      value: 'DIR',
-      description: 'decide every cycle of that run once more, out of its logs alone',
-    },
-    {
-      name: 'run',
-      value: 'NAME',
-      description: 'the name of the run in its logs; decide where none is given',
-    },
-    {
-      name: 'directory',
-      value: 'DIR',
-      description: 'where artifacts, workspace and logs of proposals are; here',
-    },
-    { name: 'constitution', value: 'FILE', description: 'another constitution, with FILE.sha256 beside it' },
-    { name: 'pin', value: 'SHA256', description: 'the SHA-256 that the constitution must have' },
-    { name: 'device', description: 'have a device decide, which does what it permits' },
-    { name: 'target', value: 'TARGET', description: 'that device; else that of the nearest .sass-edge' },
-    { name: 'said', value: 'TEXT', description: 'with --device: what the proposals answer' },
+  options: {
+    '--stdin': 'the proposals come on stdin',
+    '--logs DIR': 'make the cycle the next one of the run that is logged there',
+    '--replay DIR': 'decide every cycle of that run once more, out of its logs alone',
+    '--run NAME': 'the name of the run in its logs; decide where none is given',
+    '--directory DIR': 'where artifacts, workspace and logs of proposals are; here',
+    '--constitution FILE': 'another constitution, with FILE.sha256 beside it',
+    '--pin SHA256': 'the SHA-256 that the constitution must have',
+    '--device': 'have a device decide, which does what it permits',
+    '--target TARGET': 'that device; else that of the nearest .sass-edge',
+    '--said TEXT': 'with --device: what the proposals answer',
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge decide proposals.json', does: 'exit code 0: ACTION, 1: REFUSE, 2: EXIT' },
-    {
-      line: 'sass-edge decide --stdin --logs run1 < proposals.json',
-      does: 'the same, as the next cycle of a run',
-    },
-    {
-      line: 'sass-edge decide --device --said "Hello" proposals.json',
-      does: 'the device decides and does it; what it read or said is on stdout',
-    },
-    { line: 'sass-edge decide --replay run1', does: 'exit code 0: everything comes out as it is logged' },
-  ],
+  },
+  examples: {
+    'sass-edge decide proposals.json': 'exit code 0: ACTION, 1: REFUSE, 2: EXIT',
+    'sass-edge decide --stdin --logs run1 < proposals.json': 'the same, as the next cycle of a run',
+    'sass-edge decide --device --said "Hello" proposals.json':
+      'the device decides and does it; what it read or said is on stdout',
+    'sass-edge decide --replay run1': 'exit code 0: everything comes out as it is logged',
+  },
   async run(context) {
     const { options } = context.arguments
     const [path] = takeWords(context, 1)
     const logs = optionValue(options, 'replay')
     const isStdin = isGiven(options, 'stdin')
     if ([path !== undefined, logs !== undefined, isStdin].filter(Boolean).length !== 1)
-      throw new SassError('USAGE', 'decide takes one of a FILE, --stdin and --replay DIR: see --help.')
+      throw misuse('decide takes one of a FILE, --stdin and --replay DIR: see --help.')
     if (isGiven(options, 'device') || options.has('target')) {
       const text = decodeUtf8(bytesOf(context, path))
       if (text === undefined) throw unusable(path ?? 'stdin', 'it is no UTF-8')

@@ -2,10 +2,12 @@
  * What the verbs of `sass-edge intent` are given: options that must be there, files of JSON, keys.
  * @module
  */
+
 import { readSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
-import { SassError } from '../../errors.ts'
+import { readBounded } from '../../base/files.node.ts'
+import { misuse } from '../../errors.ts'
+import { systemError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 
@@ -17,7 +19,7 @@ const STDIN_PIECE_BYTES = 65_536
 export function required(context: CommandContext, name: string, meaning: string): string {
   const value = optionValue(context.arguments.options, name)
   if (value !== undefined && value !== '') return value
-  throw new SassError('USAGE', `--${name} is missing, so nothing was done: write ${meaning}.`)
+  throw misuse(`--${name} is missing, so nothing was done: write ${meaning}.`)
 }
 
 /** The path of an option that must be given. */
@@ -44,20 +46,18 @@ export function readGiven(context: CommandContext, path: string, limitBytes: num
     if (path === STDIN) {
       const bytes = stdinBytes(limitBytes)
       if (bytes !== undefined) return bytes
-      throw new SassError('USAGE', `stdin has more than ${limitBytes} bytes and was not used: give less.`)
+      throw misuse(`stdin has more than ${limitBytes} bytes and was not used: give less.`)
     }
     const read = readBounded(resolve(context.cwd, path), limitBytes)
     if (read.ok) return read.bytes
     const what = read.reason === 'not-a-file' ? 'is no regular file' : `has more than ${limitBytes} bytes`
-    throw new SassError('USAGE', `${path} ${what} and was not used: name another.`, { path })
+    throw misuse(`${path} ${what} and was not used: name another.`, { path })
   } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
-    throw new SassError(
-      'USAGE',
-      `${path} cannot be read, since ${errnoText(errno)}: name another.`,
-      { path },
+    throw systemError(
       cause,
+      'USAGE',
+      path,
+      (since) => `${path} cannot be read, since ${since}: name another.`,
     )
   }
 }

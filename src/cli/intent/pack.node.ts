@@ -10,11 +10,11 @@ import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { publicKeyOf, signWith } from '../../base/crypto/ed25519.node.ts'
-import { createFile, errnoOf, errnoText, lstatOf } from '../../base/files.node.ts'
+import { createFile, lstatOf } from '../../base/files.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import { readVaultEntry } from '../../edge/intent/vault-entry.node.ts'
 import { readPrivateKey } from '../../edge/state/key-file.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { isJsonObject, type JsonObject, readIntentJson } from '../../intent/canonical/python-json.ts'
 import { writeUtcTime } from '../../intent/canonical/utc-time.ts'
 import {
@@ -30,6 +30,7 @@ import { manifestPath } from '../../intent/vault/layout.ts'
 import { readManifest } from '../../intent/vault/manifest.ts'
 import type { Template } from '../../intent/vault/template.ts'
 import { writeAll } from '../common/output.node.ts'
+import { systemError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
@@ -54,11 +55,9 @@ async function meantTemplate(context: CommandContext): Promise<Meant> {
     vault === undefined ? named : join(resolve(context.cwd, vault), manifestPath('template', id, version))
   const read = readManifest('template', readGiven(context, path, MANIFEST_BYTES))
   if (!read.ok)
-    throw new SassError(
-      'USAGE',
-      `${path} is no manifest of a template: its ${read.field || 'text'} ${read.problem}.`,
-      { path },
-    )
+    throw misuse(`${path} is no manifest of a template: its ${read.field || 'text'} ${read.problem}.`, {
+      path,
+    })
   const { manifest } = read
   const template =
     vault === undefined
@@ -70,8 +69,7 @@ async function meantTemplate(context: CommandContext): Promise<Meant> {
       ? idAndVersion(set)
       : template && { id: template.capabilitySetId, version: template.capabilitySetVersion }
   if (capabilities === undefined)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       'Which capability set the template comes with cannot be read here, and an envelope names it: write --capability-set ID@VERSION.',
     )
   return {
@@ -91,14 +89,12 @@ function readPayload(context: CommandContext, template: Template | undefined): J
   const path = required(context, 'payload', '--payload FILE, or - for stdin')
   const json = readIntentJson(readGiven(context, path, ENVELOPE_FILE_BYTES), ENVELOPE_FILE_BYTES)
   if (!json.ok || !isJsonObject(json.value))
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `The payload ${path} is not one JSON object: ${json.ok ? 'it is another value' : json.problem}.`,
     )
   const problem = template?.schema.ok === true ? template.schema.check(json.value) : undefined
   if (problem !== undefined)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `The payload ${path} does not fit its template, since ${problem.field || 'the whole'} ${problem.problem}, so nothing was signed: correct that.`,
     )
   return json.value
@@ -111,20 +107,15 @@ function place(context: CommandContext, envelope: Envelope, bytes: Uint8Array): 
   const path = isDirectory ? join(out, envelopeFileName(envelope.envelopeId)) : out
   try {
     if (lstatOf(path) !== undefined)
-      throw new SassError(
-        'USAGE',
-        `${path} is there already and was left as it is: name another place with --out.`,
-      )
+      throw misuse(`${path} is there already and was left as it is: name another place with --out.`)
     createFile(path, bytes, FILE_MODE)
     return path
   } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
-    throw new SassError(
-      'USAGE',
-      `${path} cannot be written, since ${errnoText(errno)}: choose another place with --out.`,
-      { path },
+    throw systemError(
       cause,
+      'USAGE',
+      path,
+      (since) => `${path} cannot be written, since ${since}: choose another place with --out.`,
     )
   }
 }
@@ -161,14 +152,14 @@ export async function pack(context: CommandContext): Promise<number> {
       read === undefined
         ? `it has more than ${ENVELOPE_FILE_BYTES} bytes`
         : `its ${read.field} ${read.problem}`
-    throw new SassError('USAGE', `No device would take this envelope, since ${problem}: correct that.`)
+    throw misuse(`No device would take this envelope, since ${problem}: correct that.`)
   }
   if (optionValue(options, 'out') === '-') {
     writeAll(STDOUT_FD, bytes)
     return EXIT.OK
   }
   const path = place(context, envelope, bytes)
-  context.output.result(
+  return context.output.result(
     {
       file: path,
       envelope_id: envelope.envelopeId,
@@ -177,5 +168,4 @@ export async function pack(context: CommandContext): Promise<number> {
     },
     [`envelope  ${path}`, `session   ${envelope.sessionId}`],
   )
-  return EXIT.OK
 }

@@ -17,12 +17,11 @@ import {
 } from '../../edge/intent/publish.node.ts'
 import { vaultIdentities } from '../../edge/intent/vault-entry.node.ts'
 import { readPrivateKey, readPublicKey } from '../../edge/state/key-file.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { VAULT_ENTRY_BYTES } from '../../intent/limits.ts'
 import { askLine } from '../common/ask.node.ts'
 import { isGiven, optionValue, optionValues } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { readGiven, required, requiredPath } from './given.node.ts'
 
 const VAULT_MEANING = '--vault DIR, the directory of the vault'
@@ -40,12 +39,11 @@ export async function makeVault(context: CommandContext, directory: string): Pro
     readPublicKey(path),
     isGiven(context.arguments.options, 'identity'),
   )
-  context.output.result({ dispatcher_pin: made.pin, recipient: made.recipient ?? null }, [
+  return context.output.result({ dispatcher_pin: made.pin, recipient: made.recipient ?? null }, [
     `dispatcher_pin  ${made.pin}`,
     ...(made.recipient === undefined ? [] : [`recipient       ${made.recipient}`]),
     'Write the pin into intent.dispatcher_pin of each device, from here and not from the file that it checks.',
   ])
-  return EXIT.OK
 }
 
 /** Whether the SHA-256 is the one that was typed. SassError USAGE where it is not, or nobody can be asked. */
@@ -61,13 +59,11 @@ function confirmDigest(
       `${name} is the ${kind.replace('-', ' ')} ${id}, version ${version}. Type the SHA-256 that was reviewed, to sign it:`,
     )
   if (typed === undefined)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `Nobody is at a terminal to type the SHA-256 of ${name}, so nothing was published: give it with --sha256 HEX; sass-edge intent digest prints it.`,
     )
   if (typed.toLowerCase() === sha256) return
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `What was typed is not the SHA-256 of ${name}, so nothing was published and the vault is as it was: compare the file with what was reviewed.`,
     { sha256 },
   )
@@ -77,8 +73,7 @@ function confirmDigest(
 export function showDigest(context: CommandContext, file: string): number {
   const entry = prepareEntry(readGiven(context, file, VAULT_ENTRY_BYTES), file)
   const { kind, id, version, sha256 } = entry
-  context.output.result({ kind, id, version, sha256 }, [sha256])
-  return EXIT.OK
+  return context.output.result({ kind, id, version, sha256 }, [sha256])
 }
 
 /** Those of --recipient, else that of the vault's own identity. */
@@ -96,7 +91,7 @@ export async function publish(context: CommandContext, file: string): Promise<nu
   const seed = readPrivateKey(requiredPath(context, 'dispatcher', DISPATCHER_MEANING))
   const manifest = await publishEntry(directory, entry, seed, await recipients(context, directory))
   seed.fill(0)
-  context.output.result(
+  return context.output.result(
     {
       kind: manifest.kind,
       id: manifest.id,
@@ -108,7 +103,6 @@ export async function publish(context: CommandContext, file: string): Promise<nu
       `Published ${manifest.id}, version ${manifest.version}. Bring the vault to its devices, and reload them.`,
     ],
   )
-  return EXIT.OK
 }
 
 /** Has the present dispatcher's key name the one that follows it. */
@@ -120,9 +114,8 @@ export function rotate(context: CommandContext): number {
   const before = Buffer.from(publicKeyOf(seed)).toString('base64url')
   const pin = rotateDispatcher(directory, seed, next)
   seed.fill(0)
-  context.output.result({ dispatcher_pin: pin, previous_key: before }, [
+  return context.output.result({ dispatcher_pin: pin, previous_key: before }, [
     `The vault believes both keys now; the pin of the next one is ${pin}.`,
     'Once that is in intent.dispatcher_pin of every device, put its key in place of keys/dispatcher_verify.pub and remove keys/dispatcher_next.json.',
   ])
-  return EXIT.OK
 }

@@ -12,9 +12,8 @@ import { asSassError } from '../../errors.ts'
 import { isSafeName } from '../../intent/canonical/shape.ts'
 import { type OutputSource, STDERR } from '../../ports.ts'
 import { PLAN_FRAME_BYTES } from '../../wire/limits.ts'
-import { connectDevice } from '../common/device.node.ts'
+import { asAgent } from '../common/operator.node.ts'
 import { createWaitingLine } from '../common/waiting-line.node.ts'
-import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT, exitOfRemote } from '../words/exit-codes.ts'
 import { alignColumns } from '../words/listing.ts'
@@ -70,14 +69,10 @@ function exitOf({ state, calls }: PlanResult): number {
   }
 }
 
-const connect = (context: CommandContext) =>
-  connectDevice(context, optionValue(context.arguments.options, 'target'))
-
 /** @param word a file, `-` for stdin, or the session of a plan that is kept for whoever runs it */
 export async function runPlan(context: CommandContext, word: string): Promise<number> {
   const isSession = word !== '-' && isSafeName(word) && !existsSync(resolve(context.cwd, word))
   const plan = isSession ? { sessionId: word } : readGiven(context, word, PLAN_FRAME_BYTES)
-  const client = await connect(context)
   const { json } = context.output
   const waiting = createWaitingLine(context.output)
   const output = (source: OutputSource, bytes: Uint8Array): void => {
@@ -86,8 +81,9 @@ export async function runPlan(context: CommandContext, word: string): Promise<nu
     if (source === STDERR || json) process.stderr.write(bytes)
     else process.stdout.write(bytes)
   }
-  const result = await client.plans.run(plan, output, waiting.show).finally(waiting.clear)
-  await client.close()
+  const result = await asAgent(context, ({ plans }) =>
+    plans.run(plan, output, waiting.show).finally(waiting.clear),
+  )
   if (json) context.output.result(toObject(result), [])
   else for (const line of linesOf(result)) context.output.note(line)
   return exitOf(result)
@@ -95,30 +91,26 @@ export async function runPlan(context: CommandContext, word: string): Promise<nu
 
 /** @param word the id of a plan, or the session of the newest one */
 export async function planStatus(context: CommandContext, word: string): Promise<number> {
-  const client = await connect(context)
-  const result = await client.plans.state({ planId: word }).catch((cause: unknown) => {
-    if (asSassError(cause)?.code !== 'INTENT_REJECTED') throw cause
-    return client.plans.state({ sessionId: word })
-  })
-  await client.close()
-  context.output.result(toObject(result), linesOf(result))
-  return EXIT.OK
+  const result = await asAgent(context, ({ plans }) =>
+    plans.state({ planId: word }).catch((cause: unknown) => {
+      if (asSassError(cause)?.code !== 'INTENT_REJECTED') throw cause
+      return plans.state({ sessionId: word })
+    }),
+  )
+  return context.output.result(toObject(result), linesOf(result))
 }
 
 export async function listTools(context: CommandContext): Promise<number> {
-  const client = await connect(context)
-  const tools = await client.plans.tools()
-  await client.close()
+  const tools = await asAgent(context, ({ plans }) => plans.tools())
   const rows = tools.map(({ name, version, tier, permissions, args, isLoaded, why }) =>
     isLoaded
       ? [name, version, tier, permissions.join(' '), args.join(' ')].map(visible)
       : [visible(name), '-', '-', 'refused', visible(why)],
   )
-  context.output.result(
+  return context.output.result(
     { tools: tools.map(({ isLoaded, ...tool }) => ({ ...tool, is_loaded: isLoaded })) },
     rows.length === 0
       ? ['No tool is loaded here.']
       : alignColumns([['TOOL', 'VERSION', 'TIER', 'PERMISSIONS', 'ARGUMENTS'], ...rows]),
   )
-  return EXIT.OK
 }

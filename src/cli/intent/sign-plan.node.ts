@@ -13,7 +13,7 @@ import { formatJson } from '../../base/encoding/json-text.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { createFile, errnoOf, errnoText } from '../../base/files.node.ts'
 import { readPrivateKey } from '../../edge/state/key-file.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { isJsonObject, type JsonObject, readIntentJson } from '../../intent/canonical/python-json.ts'
 import { itemsOf, objectOf, textOf } from '../../intent/canonical/shape.ts'
 import { writeUtcTime } from '../../intent/canonical/utc-time.ts'
@@ -30,8 +30,7 @@ const MODE = 0o644
 function readCalls(context: CommandContext, file: string): JsonObject {
   const json = readIntentJson(readGiven(context, file, PLAN_BYTES), PLAN_BYTES)
   if (json.ok && isJsonObject(json.value)) return json.value
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `${file} is not one object of JSON${json.ok ? '' : `: ${json.problem}`}; write {"tool_calls": [{"tool_name": …, "args": {…}}]}.`,
   )
 }
@@ -66,10 +65,7 @@ function secondsOf(context: CommandContext): number {
   const given = optionValue(context.arguments.options, 'expires')
   const seconds = given === undefined ? DAY_SECONDS : wholeNumber(given, 1, PLAN_LIFE_MS / 1_000)
   if (seconds !== undefined) return seconds
-  throw new SassError(
-    'USAGE',
-    `--expires is a whole number of seconds up to ${PLAN_LIFE_MS / 1_000}, a year.`,
-  )
+  throw misuse(`--expires is a whole number of seconds up to ${PLAN_LIFE_MS / 1_000}, a year.`)
 }
 
 function write(path: string, text: string): void {
@@ -79,7 +75,7 @@ function write(path: string, text: string): void {
     const errno = errnoOf(cause)
     if (errno === undefined) throw cause
     const sentence = `The plan cannot be written to ${path}, since ${errno === 'EEXIST' ? 'it is there already' : errnoText(errno)}: name another file with --out.`
-    throw new SassError('USAGE', sentence, { path, errno }, cause)
+    throw misuse(sentence, { path, errno }, cause)
   }
 }
 
@@ -89,15 +85,12 @@ export function signPlanFile(context: CommandContext, file: string): number {
   const keyPath = optionValue(options, 'key')
   const issuer = optionValue(options, 'agent')
   if (keyPath === undefined || issuer === undefined)
-    throw new SassError(
-      'USAGE',
-      'A plan is signed by somebody: name the agent with --agent, and its key with --key.',
-    )
+    throw misuse('A plan is signed by somebody: name the agent with --agent, and its key with --key.')
   const seed = readPrivateKey(resolve(context.cwd, keyPath))
   const unsigned = unsignedPlan(readCalls(context, file), issuer, Date.now(), secondsOf(context))
   const signed = signPlan(unsigned, (bytes) => signWith(seed, bytes))
   const read = planOf(signed)
-  if (!read.ok) throw new SassError('USAGE', `${file} makes no plan: ${read.field} ${read.problem}.`)
+  if (!read.ok) throw misuse(`${file} makes no plan: ${read.field} ${read.problem}.`)
   const text = `${formatJson(signed)}\n`
   const out = optionValue(options, 'out')
   if (out === undefined) {
@@ -108,12 +101,11 @@ export function signPlanFile(context: CommandContext, file: string): number {
   write(path, text)
   const { plan } = read
   const pin = encodeHex(hostSha256(publicKeyOf(seed)))
-  context.output.result(
+  return context.output.result(
     { plan_id: plan.id, session_id: plan.sessionId, issuer, calls: plan.calls.length, file: path, pin },
     [
       `Plan ${plan.id} of session ${plan.sessionId}, ${plan.calls.length} calls, signed by ${issuer}: ${path}.`,
       `The device runs it where intent.issuer_pins.${issuer} is ${pin}.`,
     ],
   )
-  return EXIT.OK
 }

@@ -4,10 +4,11 @@
  * Rules: docs/protocol.md, section 8 (R4).
  * @module
  */
+
 import { SassError } from '../../errors.ts'
 import { MCP_SILENCE_MS } from './bounds.ts'
 import type { Call } from './call.node.ts'
-import { silence } from './silent.ts'
+import { silence } from './tool-errors.ts'
 
 export type Waiter = {
   /** Something came. */

@@ -5,7 +5,7 @@
  */
 
 import type { Client, LinkEvent } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, type SassError } from '../../errors.ts'
 import { type Connecting, connectDevice } from '../common/device.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
@@ -23,8 +23,7 @@ export type Device = {
 }
 
 export function operatorsKey(): SassError {
-  return new SassError(
-    'USAGE',
+  return misuse(
     'This key is an operator’s, who may merge, confirm and change levels, so no model is given it: make an agent’s with sass-edge keygen and sass-edge agent add, and name it with --agent NAME --key FILE.',
   )
 }

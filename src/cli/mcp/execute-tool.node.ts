@@ -6,7 +6,7 @@
 import { decodeBase64 } from '../../base/encoding/base64.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { RunningExecution } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { MCP_LINE_BYTES } from './bounds.ts'
 import type { Tool } from './call.node.ts'
 import { createCollector, endExecution, follow } from './follow.node.ts'
@@ -18,11 +18,11 @@ export function bytesOf(content: string, encoding: 'utf8' | 'base64', what: stri
   if (encoding === 'utf8') {
     // The other half of a lone surrogate is nowhere: no bytes are meant by it.
     if (content.isWellFormed()) return encodeUtf8(content)
-    throw new SassError('USAGE', `${what} is no Unicode text, so nothing was sent; give it in base64.`)
+    throw misuse(`${what} is no Unicode text, so nothing was sent; give it in base64.`)
   }
   const bytes = decodeBase64(content, MCP_LINE_BYTES)
   if (bytes !== undefined) return bytes
-  throw new SassError('USAGE', `${what} is not in base64, so nothing was sent.`)
+  throw misuse(`${what} is not in base64, so nothing was sent.`)
 }
 
 /** Resolves when the device has taken all of it, or never will. */

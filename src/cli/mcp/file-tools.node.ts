@@ -6,7 +6,7 @@
 import { encodeBase64 } from '../../base/encoding/base64.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { RemoteEntry } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { findingsSentence } from '../words/findings.ts'
 import { answered } from './answered.node.ts'
 import { MCP_WRITE_BYTES } from './bounds.ts'
@@ -117,7 +117,7 @@ function entryLine({ name, kind, mode, size, target }: RemoteEntry): string {
 export const list: Tool<ToolArguments<'list'>> = async (call, { path, offset, limit }) => {
   const listing = await answered(call, ({ signal }) => call.client.list(path, { signal }))
   if (listing === undefined)
-    throw new SassError('USAGE', `${path} is a file on the device and no directory; read it.`, { path })
+    throw misuse(`${path} is a file on the device and no directory; read it.`, { path })
   const { length: total } = listing.entries
   const entries = listing.entries.slice(offset, offset + limit)
   const next = offset + entries.length

@@ -3,17 +3,17 @@
  * it is; what comes of it, kept within bounds.
  * @module
  */
-import { constants } from 'node:os'
+
 import type { OnGap, OutputSink, RemoteExit, RunningExecution, Waiting } from '../../client/client.node.ts'
 import { asSassError } from '../../errors.ts'
 import { TERM_TO_KILL_MS } from '../../limits.ts'
+import { signalName } from '../words/signal-name.node.ts'
 import { MCP_PROGRESS_MS, MCP_SILENCE_MS } from './bounds.ts'
 import { type Call, linkWords, waitingWords } from './call.node.ts'
 import type { Keeper } from './kept-output.ts'
 import { ranResult } from './run-result.ts'
-import { silence } from './silent.ts'
 import type { ToolResult } from './thread-messages.ts'
-import { failed } from './tool-errors.ts'
+import { failed, silence } from './tool-errors.ts'
 import { count } from './tool-text.ts'
 
 export type Collector = {
@@ -46,11 +46,6 @@ export function createCollector(stdout: Keeper, stderr: Keeper): Collector {
       return waiting
     },
   }
-}
-
-export function signalName(number: number): string {
-  const found = Object.entries(constants.signals).find(([, value]) => value === number)
-  return found?.[0].replace(/^SIG/, '') ?? String(number)
 }
 
 export type Following = {

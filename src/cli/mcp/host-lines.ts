@@ -4,7 +4,9 @@
  * Rules: Model Context Protocol 2025-11-25, "Transports" (stdio).
  * @module
  */
+
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
+import { joined } from '../../base/joined.ts'
 
 export type HostLine =
   | { readonly text: string; readonly problem: '' }
@@ -32,12 +34,7 @@ export function createHostLines(limitBytes: number): (bytes: Uint8Array) => read
 
   function end(): HostLine | undefined {
     const wasTooLong = isTooLong
-    const all = new Uint8Array(wasTooLong ? 0 : heldBytes)
-    let at = 0
-    for (const piece of held) {
-      all.set(piece, at)
-      at += piece.length
-    }
+    const all = joined(held)
     held = []
     heldBytes = 0
     isTooLong = false

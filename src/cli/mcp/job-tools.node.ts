@@ -3,14 +3,16 @@
  * they wrote. Output that another client reads is left to it.
  * @module
  */
+
 import { constants } from 'node:os'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import type { Client } from '../../client/client.node.ts'
 import { asSassError, SassError } from '../../errors.ts'
+import { signalName } from '../words/signal-name.node.ts'
 import { answered } from './answered.node.ts'
 import { MCP_CATCH_UP_MS } from './bounds.ts'
 import type { Call, Tool } from './call.node.ts'
-import { createCollector, follow, signalName } from './follow.node.ts'
+import { createCollector, follow } from './follow.node.ts'
 import { createKeeper } from './kept-output.ts'
 import type { ToolResult } from './thread-messages.ts'
 import { count, shownText } from './tool-text.ts'

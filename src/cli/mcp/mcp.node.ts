@@ -8,13 +8,12 @@
 import { randomBytes } from 'node:crypto'
 import { RECONNECT_GIVE_UP_MS } from '../../client/limits.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse } from '../../errors.ts'
 import { type Connecting, DEVICE_OPTIONS, reconnecting } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { isGiven } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { createDevice, type Device } from './device.node.ts'
 import { serve } from './server.node.ts'
 
@@ -54,26 +53,19 @@ function patience(context: CommandContext): Connecting['reconnect'] {
 }
 
 export const command: Command = {
-  name: 'mcp',
-  summary: SUMMARIES.mcp,
   usage: ['mcp [TARGET]'],
-  options: [
-    {
-      name: 'reconnect',
-      value: 'SECONDS',
-      description: `how long a call waits for a lost link, 0 not at all; else ${RECONNECT_GIVE_UP_MS / 1_000}`,
-    },
+  options: {
+    '--reconnect SECONDS': `how long a call waits for a lost link, 0 not at all; else ${RECONNECT_GIVE_UP_MS / 1_000}`,
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge mcp ci@edge7', does: 'started by an AI host, as its configuration says' },
-    { line: 'sass-edge mcp --branch new', does: 'what the model changes lies in a branch of its own' },
-  ],
+  },
+  examples: {
+    'sass-edge mcp ci@edge7': 'started by an AI host, as its configuration says',
+    'sass-edge mcp --branch new': 'what the model changes lies in a branch of its own',
+  },
   async run(context) {
     const [target] = takeWords(context, 1)
     const { output } = context
-    if (output.json)
-      throw new SassError('USAGE', 'stdout carries the protocol, so --json has nothing to say; leave it out.')
+    if (output.json) throw misuse('stdout carries the protocol, so --json has nothing to say; leave it out.')
     const device = createDevice(context, target, patience(context))
     device.onLink((event) => {
       if (event.kind === 'lost' || event.kind === 'gaveUp') output.warn(event.reason)

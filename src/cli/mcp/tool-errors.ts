@@ -4,11 +4,26 @@
  * Rules: docs/mcp.md; docs/protocol.md, sections 7 to 9.
  * @module
  */
-import { asSassError, type Code } from '../../errors.ts'
+import { asSassError, type Code, SassError } from '../../errors.ts'
 import { EXIT, exitOfError } from '../words/exit-codes.ts'
-import { isSilence } from './silent.ts'
+import { MCP_SILENCE_MS } from './bounds.ts'
 import type { ToolResult } from './thread-messages.ts'
 import { shownText } from './tool-text.ts'
+
+const SILENT = 'silent'
+
+/** A device that does not answer: told from a link that was lost. */
+export function silence(): SassError {
+  return new SassError(
+    'CONNECTION_LOST',
+    `The device has not answered for ${MCP_SILENCE_MS / 1_000} s, so it is not waited for any longer: it is slow, or it does not do this and does not say so.`,
+    { [SILENT]: true },
+  )
+}
+
+function isSilence({ details }: SassError): boolean {
+  return details[SILENT] === true
+}
 
 /** After the sentence of the error, where that does not say it yet. */
 const ADVICE: Readonly<Partial<Record<Code, string>>> = Object.freeze({

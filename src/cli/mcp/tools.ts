@@ -29,9 +29,15 @@ const path = z
   .regex(NO_NUL)
   .describe('absolute, or relative to the workspace of the device')
 const encoding = z.enum(['utf8', 'base64'])
-const seconds = (max: number) => z.number().int().min(0).max(max)
-const outputBytes = (normal: number) => z.number().int().min(0).max(MCP_OUTPUT_MAX_BYTES).default(normal)
-const offset = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+const upTo = (max: number) => z.number().int().min(0).max(max)
+const outputBytes = (normal: number) => upTo(MCP_OUTPUT_MAX_BYTES).default(normal)
+const offset = upTo(Number.MAX_SAFE_INTEGER)
+const word = z.string().max(131_072).regex(NO_NUL)
+const variable = z
+  .string()
+  .min(1)
+  .max(1_024)
+  .regex(/^[^\0=]+$/)
 
 /** Bytes in a result: as text where they are UTF-8, else in base64. */
 const bytesFields = {
@@ -83,23 +89,20 @@ type Hints = {
   readonly idempotentHint: boolean
   readonly openWorldHint: boolean
 }
-const READS: Hints = {
-  readOnlyHint: true,
-  destructiveHint: false,
-  idempotentHint: true,
-  openWorldHint: false,
+function hints(...words: readonly ('reads' | 'destroys' | 'repeats' | 'goes out')[]): Hints {
+  return {
+    readOnlyHint: words.includes('reads'),
+    destructiveHint: words.includes('destroys'),
+    idempotentHint: words.includes('repeats'),
+    openWorldHint: words.includes('goes out'),
+  }
 }
+const READS = hints('reads', 'repeats')
 /** Done twice it is as done once. */
-const SETS: Hints = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false }
-const RUNS: Hints = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }
-
+const SETS = hints('destroys', 'repeats')
+const RUNS = hints('destroys', 'goes out')
 /** Another agent hears of it, and nothing of the device is changed. */
-const TELLS: Hints = {
-  readOnlyHint: false,
-  destructiveHint: false,
-  idempotentHint: false,
-  openWorldHint: false,
-}
+const TELLS = hints()
 
 const handedText = z.string().min(1).max(HANDOFF_BYTES)
 const handedTexts = (least: number, most: number) => z.array(handedText).min(least).max(most)
@@ -137,32 +140,23 @@ export const TOOLS = {
     hints: RUNS,
     input: z.strictObject({
       command: z
-        .array(z.string().max(131_072).regex(NO_NUL))
+        .array(word)
         .min(1)
         .max(4_096)
         .describe('the program and its arguments, such as ["ls", "-l", "/etc"]'),
       cwd: path.optional().describe('where it starts; else in the workspace'),
-      env: z
-        .record(
-          z
-            .string()
-            .min(1)
-            .max(1_024)
-            .regex(/^[^\0=]+$/),
-          z.string().max(131_072).regex(NO_NUL),
-        )
-        .optional(),
+      env: z.record(variable, word).optional(),
       stdin: z
         .string()
         .max(MCP_WRITE_BYTES * 2)
         .optional()
         .describe('what it reads on its standard input; else nothing'),
       stdin_encoding: encoding.default('utf8'),
-      timeout_seconds: seconds(TIMEOUT_MAX_SECONDS)
+      timeout_seconds: upTo(TIMEOUT_MAX_SECONDS)
         .min(1)
         .optional()
         .describe('the device ends it after this time'),
-      wait_seconds: seconds(TIMEOUT_MAX_SECONDS)
+      wait_seconds: upTo(TIMEOUT_MAX_SECONDS)
         .default(MCP_WAIT_SECONDS)
         .describe('how long this call waits once the command runs; 0 only starts it'),
       max_output_bytes: outputBytes(MCP_OUTPUT_BYTES).describe(
@@ -269,7 +263,7 @@ export const TOOLS = {
     hints: READS,
     input: z.strictObject({
       id: id.optional(),
-      wait_seconds: seconds(TIMEOUT_MAX_SECONDS).default(0),
+      wait_seconds: upTo(TIMEOUT_MAX_SECONDS).default(0),
       stdout_offset: offset.optional().describe('read stdout forward from this byte'),
       stderr_offset: offset.optional().describe('read stderr forward from this byte'),
       max_output_bytes: outputBytes(MCP_OUTPUT_BYTES),

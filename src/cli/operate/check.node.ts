@@ -31,7 +31,6 @@ import { localConfigPath, takeWords } from '../common/local-config.node.ts'
 import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 /** A finding and, where its key is in the file, where. */
 type PlacedFinding = Finding & { readonly line?: number; readonly column?: number }
@@ -157,34 +156,19 @@ export async function examine(given: ExaminedConfig, extent: CheckExtent): Promi
 }
 
 export const command: Command = {
-  name: 'check',
-  summary: SUMMARIES.check,
   usage: ['check'],
-  options: [
-    {
-      name: 'no-port',
-      description: 'something holds the port for the daemon: who listens there does not matter',
-    },
-    {
-      name: 'state',
-      description:
-        'nothing but whether this program may use the state that is there: before it replaces another one',
-    },
-    {
-      name: 'files',
-      value: 'DIR',
-      description:
-        'nothing of this machine but the files of a device, before any device has them: for a repository, at each commit and in its pipeline; what is pinned lies beneath DIR by its path on the device',
-    },
-  ],
-  examples: [
-    { line: 'sass-edge check', does: 'the nearest configuration' },
-    { line: 'sass-edge check --config /etc/sass-edge/sass.edge.json --json', does: 'one for a script' },
-    {
-      line: 'sass-edge check --config sass.edge.json --files root',
-      does: 'what a repository has for a device',
-    },
-  ],
+  options: {
+    '--no-port': 'something holds the port for the daemon: who listens there does not matter',
+    '--state':
+      'nothing but whether this program may use the state that is there: before it replaces another one',
+    '--files DIR':
+      'nothing of this machine but the files of a device, before any device has them: for a repository, at each commit and in its pipeline; what is pinned lies beneath DIR by its path on the device',
+  },
+  examples: {
+    'sass-edge check': 'the nearest configuration',
+    'sass-edge check --config /etc/sass-edge/sass.edge.json --json': 'one for a script',
+    'sass-edge check --config sass.edge.json --files root': 'what a repository has for a device',
+  },
   async run(context) {
     takeWords(context, 0)
     const read = examineConfig(localConfigPath(context))

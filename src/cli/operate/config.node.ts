@@ -11,18 +11,15 @@ import { nearest } from '../../base/text/suggest.ts'
 import { grantedTools } from '../../base/tool-name.ts'
 import type { Config } from '../../config/config.ts'
 import { withEnrolled } from '../../edge/state/identity-book.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { localConfig, takeWords } from '../common/local-config.node.ts'
 import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 /** Which entry of acl.allow lets `from` in; null: none does. */
 function admitting(config: Config, from: string): string | null {
   const address = parseIpAddress(from)
-  if (address === undefined)
-    throw new SassError('USAGE', '--from is not an IP address: write one like 192.0.2.7.')
+  if (address === undefined) throw misuse('--from is not an IP address: write one like 192.0.2.7.')
   return createAllowList(config.acl.allow)(address) ?? null
 }
 
@@ -41,7 +38,7 @@ function callerView(
         config.agents.map((candidate) => candidate.name),
       )
       const hint = meant === undefined ? 'sass-edge agent list shows them' : `the nearest is ${meant}`
-      throw new SassError('USAGE', `There is no agent of this name in the configuration: ${hint}.`)
+      throw misuse(`There is no agent of this name in the configuration: ${hint}.`)
     }
     view['agent'] = agent.name
     view['role'] = agent.role
@@ -74,21 +71,18 @@ function callerView(
 }
 
 export const command: Command = {
-  name: 'config',
-  summary: SUMMARIES.config,
   usage: ['config show [--effective]', 'config show [--as AGENT] [--from ADDRESS]'],
-  options: [
-    { name: 'effective', description: 'with every default and every path absolute' },
-    { name: 'as', value: 'AGENT', description: 'what applies to this agent' },
-    { name: 'from', value: 'ADDRESS', description: 'whether this address may connect' },
-  ],
-  examples: [
-    { line: 'sass-edge config show --effective', does: 'what the daemon works with' },
-    { line: 'sass-edge config show --as agent --from 192.0.2.7', does: 'what this caller may do' },
-  ],
+  options: {
+    '--effective': 'with every default and every path absolute',
+    '--as AGENT': 'what applies to this agent',
+    '--from ADDRESS': 'whether this address may connect',
+  },
+  examples: {
+    'sass-edge config show --effective': 'what the daemon works with',
+    'sass-edge config show --as agent --from 192.0.2.7': 'what this caller may do',
+  },
   async run(context) {
-    if (takeWords(context, 1)[0] !== 'show')
-      throw new SassError('USAGE', 'config can show: write sass-edge config show.')
+    if (takeWords(context, 1)[0] !== 'show') throw misuse('config can show: write sass-edge config show.')
     const loaded = localConfig(context)
     const config = withEnrolled(loaded.config)
     const { options } = context.arguments
@@ -98,7 +92,6 @@ export const command: Command = {
     if (as !== undefined || from !== undefined) shown = callerView(config, as, from)
     else if (isGiven(options, 'effective')) shown = config
     context.output.note(`# ${loaded.path}`)
-    context.output.result(shown as object, [formatJson(shown)])
-    return EXIT.OK
+    return context.output.result(shown as object, [formatJson(shown)])
   },
 }

@@ -12,7 +12,6 @@ import { localConfigPath, takeWords } from '../common/local-config.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const SIGNS: Readonly<Record<Finding['state'], string>> = Object.freeze({
   ok: 'ok',
@@ -58,7 +57,7 @@ async function there(context: CommandContext, word: string): Promise<number> {
   await client.close()
   const [fastest = 0] = [...times].sort((a, b) => a - b)
   const slowest = Math.max(...times)
-  context.output.result(
+  return context.output.result(
     {
       connect_ms: Math.round(connectMs),
       fastest_ms: Math.round(fastest * 100) / 100,
@@ -72,18 +71,17 @@ async function there(context: CommandContext, word: string): Promise<number> {
       'What it offers to keep commands apart, sass-edge doctor says on the device itself.',
     ],
   )
-  return EXIT.OK
 }
 
 export const command: Command = {
-  name: 'doctor',
-  summary: SUMMARIES.doctor,
   usage: ['doctor', 'doctor TARGET'],
-  options: [...DEVICE_OPTIONS],
-  examples: [
-    { line: 'sass-edge doctor', does: 'on the device: tries a branch, names what is missing and the remedy' },
-    { line: 'sass-edge doctor ci@edge7', does: 'how that device is reached' },
-  ],
+  options: {
+    ...DEVICE_OPTIONS,
+  },
+  examples: {
+    'sass-edge doctor': 'on the device: tries a branch, names what is missing and the remedy',
+    'sass-edge doctor ci@edge7': 'how that device is reached',
+  },
   run(context) {
     const [word] = takeWords(context, 1)
     return word === undefined ? here(context) : there(context, word)

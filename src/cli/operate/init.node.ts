@@ -12,7 +12,7 @@ import { LOCAL_DIRECTORY, loadConfig } from '../../edge/setup/config-file.node.t
 import { makeInstallation } from '../../edge/setup/setup.node.ts'
 import { ensureCertificate } from '../../edge/sockets/certificate.node.ts'
 import { openEnrolments } from '../../edge/state/identity-book.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { INVITATION_SECONDS } from '../../limits.ts'
 import { linesOfReadToo, takeWords } from '../common/local-config.node.ts'
 import { utcTime } from '../common/operator.node.ts'
@@ -20,8 +20,6 @@ import { emphasis } from '../common/output.node.ts'
 import { lineFor, reachedHere } from '../devices/agent-invite.node.ts'
 import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 /** A line for a client of this machine, which is all that an installation lets in at first. */
 function firstInvitation(
@@ -43,45 +41,30 @@ function firstInvitation(
 }
 
 export const command: Command = {
-  name: 'init',
-  summary: SUMMARIES.init,
   usage: ['init [DIR]'],
-  options: [
-    { name: 'agent', value: 'NAME', description: 'the name of the first agent (agent)' },
-    {
-      name: 'strict',
-      description: 'with founding rules: new agents only read, and three breaches contain at once',
-    },
-    { name: 'port', value: 'PORT', description: 'the TCP port, 0 for any free one (19284)' },
-    {
-      name: 'egress',
-      value: 'HOSTS',
-      description: "what commands may reach, joined by commas; '*' for everything (public registries)",
-    },
-  ],
-  examples: [
-    {
-      line: 'sass-edge init',
-      does: 'an installation in ./.sass-edge, which every command here finds by itself',
-    },
-    { line: 'sass-edge init /srv/edge', does: 'one in a directory of its own' },
-  ],
+  options: {
+    '--agent NAME': 'the name of the first agent (agent)',
+    '--strict': 'with founding rules: new agents only read, and three breaches contain at once',
+    '--port PORT': 'the TCP port, 0 for any free one (19284)',
+    '--egress HOSTS': "what commands may reach, joined by commas; '*' for everything (public registries)",
+  },
+  examples: {
+    'sass-edge init': 'an installation in ./.sass-edge, which every command here finds by itself',
+    'sass-edge init /srv/edge': 'one in a directory of its own',
+  },
   async run(context) {
     const directory = resolve(context.cwd, takeWords(context, 1)[0] ?? LOCAL_DIRECTORY)
     const { options } = context.arguments
     const portText = optionValue(options, 'port')
     const port = portText === undefined ? undefined : wholeNumber(portText, 0, 65_535)
     if (portText !== undefined && port === undefined) {
-      throw new SassError(
-        'USAGE',
-        '--port is not a number from 0 to 65535: write a port, or 0 for any free one.',
-      )
+      throw misuse('--port is not a number from 0 to 65535: write a port, or 0 for any free one.')
     }
     const egress = optionValue(options, 'egress')?.split(',')
     for (const host of egress ?? []) {
       const fault = TEXT_FORMATS.egress.check(host)
       if (fault !== undefined)
-        throw new SassError('USAGE', `--egress: ${JSON.stringify(host)} ${fault.problem}: ${fault.hint}.`)
+        throw misuse(`--egress: ${JSON.stringify(host)} ${fault.problem}: ${fault.hint}.`)
     }
     const agentName = optionValue(options, 'agent')
     const made = makeInstallation(directory, {
@@ -97,7 +80,7 @@ export const command: Command = {
     })
     const enrolment = port === 0 ? undefined : firstInvitation(context, config)
     const found = directory === join(context.cwd, LOCAL_DIRECTORY) ? '' : ` --config ${made.configPath}`
-    context.output.result(
+    return context.output.result(
       {
         directory: made.directory,
         config: made.configPath,
@@ -131,6 +114,5 @@ export const command: Command = {
         `  sass-edge run${found}`,
       ],
     )
-    return EXIT.OK
   },
 }

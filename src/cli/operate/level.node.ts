@@ -9,14 +9,12 @@ import { nearest } from '../../base/text/suggest.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { LevelChange, Levels } from '../../client/operator-client.ts'
 import { isLevel, LEVELS } from '../../defense/level.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS, utcTime } from '../common/operator.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const SESSION_ID = /^[0-9a-f]{32}$/
 
@@ -68,8 +66,10 @@ function showLines({ entries, incident }: Levels): string[] {
 
 async function show(context: CommandContext): Promise<number> {
   const levels = await asOperator(context, ({ operator }) => operator.levels())
-  context.output.result({ levels: levels.entries, incident: levels.incident ?? null }, showLines(levels))
-  return EXIT.OK
+  return context.output.result(
+    { levels: levels.entries, incident: levels.incident ?? null },
+    showLines(levels),
+  )
 }
 
 function levelOf(word: string): string {
@@ -77,7 +77,7 @@ function levelOf(word: string): string {
   if (isLevel(level)) return level
   const meant = nearest(level, LEVELS)
   const hint = meant === undefined ? `write one of ${LEVELS.join(', ')}.` : `did you mean ${meant}?`
-  throw new SassError('USAGE', `${JSON.stringify(word.slice(0, 40))} is no level: ${hint}`)
+  throw misuse(`${JSON.stringify(word.slice(0, 40))} is no level: ${hint}`)
 }
 
 /** What SCOPE [NAME] LEVEL say. */
@@ -89,13 +89,9 @@ function changeOf(words: readonly string[]): Pick<LevelChange, 'scope' | 'name' 
     const isRight = scope === 'agent' ? isName(second) : SESSION_ID.test(second)
     if (isRight) return { scope, name: second, level: levelOf(third) }
     const what = scope === 'agent' ? 'no name of an agent' : 'no id of a session, which has 32 digits'
-    throw new SassError(
-      'USAGE',
-      `${JSON.stringify(second.slice(0, 64))} is ${what}: see sass-edge level show.`,
-    )
+    throw misuse(`${JSON.stringify(second.slice(0, 64))} is ${what}: see sass-edge level show.`)
   }
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     'Which level is meant is not clear: write level set daemon LEVEL, or level set agent NAME LEVEL, or level set session ID LEVEL.',
   )
 }
@@ -110,28 +106,25 @@ async function set(context: CommandContext, words: readonly string[]): Promise<n
   const outcome = await asOperator(context, ({ operator }) => operator.setLevel(change))
   const message = doneMessage(outcome, 'USAGE')
   const { scope, name, level } = change
-  context.output.result({ scope, name: name ?? null, level, message }, [message])
-  return EXIT.OK
+  return context.output.result({ scope, name: name ?? null, level, message }, [message])
 }
 
 export const command: Command = {
-  name: 'level',
-  summary: SUMMARIES.level,
   usage: ['level [show]', 'level set SCOPE [NAME] LEVEL [--why TEXT] [--ack-incident HASH]'],
-  options: [
-    { name: 'why', value: 'TEXT', description: 'the reason, for the record and for those who come after' },
-    { name: 'ack-incident', value: 'HASH', description: 'the incident that was looked into, to end HALT' },
+  options: {
+    '--why TEXT': 'the reason, for the record and for those who come after',
+    '--ack-incident HASH': 'the incident that was looked into, to end HALT',
     ...OPERATOR_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge level', does: 'who is not at NORMAL, since when and why, and how to lower it' },
-    { line: 'sass-edge level set agent ci CONTAIN --why "odd pushes"', does: 'lets ci do nothing more' },
-    { line: 'sass-edge level set daemon NORMAL', does: 'the whole device goes on as usual' },
-  ],
+  },
+  examples: {
+    'sass-edge level': 'who is not at NORMAL, since when and why, and how to lower it',
+    'sass-edge level set agent ci CONTAIN --why "odd pushes"': 'lets ci do nothing more',
+    'sass-edge level set daemon NORMAL': 'the whole device goes on as usual',
+  },
   async run(context) {
     const [action, ...words] = takeWords(context, 4)
     if ((action === undefined || action === 'show') && words.length === 0) return show(context)
     if (action === 'set') return set(context, words)
-    throw new SassError('USAGE', 'level can show and set SCOPE [NAME] LEVEL: see sass-edge level --help.')
+    throw misuse('level can show and set SCOPE [NAME] LEVEL: see sass-edge level --help.')
   },
 }

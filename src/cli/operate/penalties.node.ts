@@ -6,13 +6,11 @@
 import { formatIpAddress, parseIpAddress } from '../../base/ip-address.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Penalties } from '../../client/operator-client.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns, shortDuration } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 function listLines({ penalties, total }: Penalties): string[] {
   if (penalties.length === 0) return ['Nobody is kept out.']
@@ -37,8 +35,7 @@ async function list(context: CommandContext): Promise<number> {
     active: isActive,
     reason,
   }))
-  context.output.result({ penalties, total: found.total }, listLines(found))
-  return EXIT.OK
+  return context.output.result({ penalties, total: found.total }, listLines(found))
 }
 
 /** The address or the network (`2001:db8::/64`) as the device writes it. */
@@ -46,34 +43,28 @@ function sourceOf(word: string): string {
   const [address = '', ...prefix] = word.split('/')
   const parsed = prefix.length > 1 ? undefined : parseIpAddress(address)
   if (parsed !== undefined) return [formatIpAddress(parsed), ...prefix].join('/')
-  throw new SassError(
-    'USAGE',
-    `${JSON.stringify(word.slice(0, 64))} is no address: copy one from sass-edge penalties list.`,
-  )
+  throw misuse(`${JSON.stringify(word.slice(0, 64))} is no address: copy one from sass-edge penalties list.`)
 }
 
 async function clear(context: CommandContext, word: string | undefined): Promise<number> {
   const source = word === undefined ? undefined : sourceOf(word)
   const outcome = await asOperator(context, ({ operator }) => operator.clearPenalties(source))
   const message = doneMessage(outcome, 'PROCESS_NOT_FOUND')
-  context.output.result({ source: source ?? null, message }, [message])
-  return EXIT.OK
+  return context.output.result({ source: source ?? null, message }, [message])
 }
 
 export const command: Command = {
-  name: 'penalties',
-  summary: SUMMARIES.penalties,
   usage: ['penalties list', 'penalties clear [ADDRESS]'],
   options: OPERATOR_OPTIONS,
-  examples: [
-    { line: 'sass-edge penalties list', does: 'who is kept out, for how long and why' },
-    { line: 'sass-edge penalties clear 198.51.100.7', does: 'lets that address in again' },
-    { line: 'sass-edge penalties clear', does: 'lets everybody in again' },
-  ],
+  examples: {
+    'sass-edge penalties list': 'who is kept out, for how long and why',
+    'sass-edge penalties clear 198.51.100.7': 'lets that address in again',
+    'sass-edge penalties clear': 'lets everybody in again',
+  },
   async run(context) {
     const [action, word] = takeWords(context, 2)
     if (action === 'list' && word === undefined) return list(context)
     if (action === 'clear') return clear(context, word)
-    throw new SassError('USAGE', 'penalties can list and clear [ADDRESS]: see sass-edge penalties --help.')
+    throw misuse('penalties can list and clear [ADDRESS]: see sass-edge penalties --help.')
   },
 }

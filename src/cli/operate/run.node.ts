@@ -17,7 +17,6 @@ import { emphasis } from '../common/output.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 /** Of a configuration that was made by this start. */
 const NEW = 'new'
@@ -45,20 +44,15 @@ function askedToStop(): Promise<NodeJS.Signals> {
 }
 
 export const command: Command = {
-  name: 'run',
-  summary: SUMMARIES.run,
   usage: ['run [--ack-incident HASH]', '--config FILE'],
-  options: [
-    {
-      name: 'ack-incident',
-      value: 'HASH',
-      description: 'the incident that halted the daemon and was looked into: it starts as usual again',
-    },
-  ],
-  examples: [
-    { line: 'sass-edge run', does: 'the daemon of the nearest .sass-edge, made here where there is none' },
-    { line: 'sass-edge --config /etc/sass-edge/sass.edge.json', does: 'as a service file writes it' },
-  ],
+  options: {
+    '--ack-incident HASH':
+      'the incident that halted the daemon and was looked into: it starts as usual again',
+  },
+  examples: {
+    'sass-edge run': 'the daemon of the nearest .sass-edge, made here where there is none',
+    'sass-edge --config /etc/sass-edge/sass.edge.json': 'as a service file writes it',
+  },
   async run(context) {
     const { path, isNew: isMade } = configPath(context)
     const isNew = isMade || wordOfFirst(process.env) === NEW

@@ -5,14 +5,13 @@
  */
 import { isatty } from 'node:tty'
 import type { Client } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { connectOperator, DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { openScreen } from '../common/screen.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { type Snapshot, screenLines, statusLines, statusObject } from '../words/status-text.node.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const STDOUT_FD = 1
 const WATCH_MS = 1_000
@@ -63,29 +62,21 @@ async function watchLines({ output }: CommandContext, client: Client, pauseMs: n
 }
 
 export const command: Command = {
-  name: 'status',
-  summary: SUMMARIES.status,
   usage: ['status [--watch] [TARGET]'],
-  options: [
-    {
-      name: 'watch',
-      description:
-        'again every second, with --metered every minute, until q or ^C; with --json one object a line',
-    },
+  options: {
+    '--watch':
+      'again every second, with --metered every minute, until q or ^C; with --json one object a line',
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge status', does: 'the daemon of the nearest .sass-edge, as its operator' },
-    { line: 'sass-edge status --watch edge7', does: 'the same of edge7, on the whole screen' },
-  ],
+  },
+  examples: {
+    'sass-edge status': 'the daemon of the nearest .sass-edge, as its operator',
+    'sass-edge status --watch edge7': 'the same of edge7, on the whole screen',
+  },
   async run(context) {
     const { options } = context.arguments
     const isWatched = options.has('watch')
     if (isWatched && !context.output.json && !isatty(STDOUT_FD))
-      throw new SassError(
-        'USAGE',
-        'status --watch draws on a terminal, and this is none: add --json for one object a line.',
-      )
+      throw misuse('status --watch draws on a terminal, and this is none: add --json for one object a line.')
     const client = await connectOperator(context, takeWords(context, 1)[0])
     const pauseMs = options.has('metered') ? METERED_WATCH_MS : WATCH_MS
     if (isWatched && context.output.json) return watchLines(context, client, pauseMs)

@@ -7,15 +7,13 @@ import { programVersion } from '../../edge/host/version.node.ts'
 import { ALPN_PROTOCOL } from '../../limits.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 export const command: Command = {
-  name: 'version',
-  summary: SUMMARIES.version,
   usage: ['version'],
-  options: [],
-  examples: [{ line: 'sass-edge version --json', does: 'the same for a script' }],
+  options: {},
+  examples: {
+    'sass-edge version --json': 'the same for a script',
+  },
   async run(context) {
     takeWords(context, 0)
     const value = {
@@ -24,9 +22,8 @@ export const command: Command = {
       node: process.versions.node,
       platform: `${process.platform}-${process.arch}`,
     }
-    context.output.result(value, [
+    return context.output.result(value, [
       `sass-edge ${value.version} (${value.protocol}, node ${value.node}, ${value.platform})`,
     ])
-    return EXIT.OK
   },
 }

@@ -2,17 +2,17 @@
  * `sass-edge audit anchor`, and what the kept time stamps prove to `audit verify`.
  * @module
  */
+
 import { join } from 'node:path'
 import { encodeHex } from '../../base/encoding/hex.ts'
-import { errnoOf } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Anchors } from '../../edge/record/anchors.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { localConfig, localState, takeWords } from '../common/local-config.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { type Subcommand, unreadable } from './audit-words.node.ts'
+import type { Subcommand } from '../words/subcommand.ts'
+import { unreadable } from './audit-words.node.ts'
 
 /** What time stamps there are, where somebody says whose are trusted. */
 export async function anchorsOf(context: CommandContext, directory: string): Promise<Anchors> {
@@ -40,21 +40,18 @@ export const anchor: Subcommand = async (context) => {
   try {
     head = lastHead(directory)
   } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
     throw unreadable(directory, cause)
   }
   const url = optionValue(options, 'tsa') ?? config.audit.anchor.url
   const certificate = optionValue(options, 'tsa-certificate') ?? config.audit.anchor.certificate
   if (url === null || certificate === null)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       'audit anchor needs the authority and its certificate: set audit.anchor.url and audit.anchor.certificate, or give --tsa URL and --tsa-certificate FILE.',
     )
   const trusted = readAuthorities(certificate)
   const anchored = keepAnchor(directory, head, await askAuthority(url, timeStampRequest(head.hash)), trusted)
   const { sequence, time, by } = anchored
-  context.output.result({ sequence, hash: encodeHex(head.hash), time: time.toISOString(), by }, [
+  return context.output.result({ sequence, hash: encodeHex(head.hash), time: time.toISOString(), by }, [
     `Record ${sequence} was there at ${time.toISOString()}, says ${visible(by)}.`,
   ])
-  return EXIT.OK
 }

@@ -3,35 +3,31 @@
  * against nothing but itself and a pinned key.
  * @module
  */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Verified } from '../../audit/verify-chain.node.ts'
-import { createFile, errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
+import { createFile, readBounded } from '../../base/files.node.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
 import type { Evidence } from '../../edge/record/evidence.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { EVIDENCE_BYTES } from '../../limits.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
+import { systemError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { plainId } from '../words/listing.ts'
-import {
-  brokenLine,
-  EXIT_FAILED,
-  fingerprintOf,
-  pinOf,
-  type Subcommand,
-  unreadable,
-} from './audit-words.node.ts'
+import type { Subcommand } from '../words/subcommand.ts'
+import { brokenLine, EXIT_FAILED, fingerprintOf, pinOf, unreadable } from './audit-words.node.ts'
 
 /** Everything about one session as one file, that verifies alone. */
 export const exportSession: Subcommand = async (context) => {
   const [, given = ''] = takeWords(context, 2)
   const session = plainId(given)
   if (!/^[0-9a-f]{32}$/.test(session))
-    throw new SassError('USAGE', 'audit export takes the id of a session: it is in sass-edge audit tail.')
+    throw misuse('audit export takes the id of a session: it is in sass-edge audit tail.')
   const { audit, state_directory: stateDirectory } = localState(context).config
   const { directory } = audit
   const { gatherEvidence } = await import('../../edge/record/evidence.node.ts')
@@ -42,31 +38,27 @@ export const exportSession: Subcommand = async (context) => {
     const list = branchEvidence(stateDirectory, session)
     evidence = { ...gatherEvidence(directory, session), ...(list === undefined ? {} : { branch: list }) }
   } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
     throw unreadable(directory, cause)
   }
   try {
     // Whoever has it can read what the session said and did.
     createFile(path, Buffer.from(`${JSON.stringify(evidence)}\n`), 0o600)
   } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
-    throw new SassError(
-      'FILE_IO',
-      `${path} cannot be written, since ${errnoText(errno)}: name another with --out.`,
-      { path, errno },
+    throw systemError(
       cause,
+      'FILE_IO',
+      path,
+      (since) => `${path} cannot be written, since ${since}: name another with --out.`,
     )
   }
   const { records, frames, keys } = evidence
-  context.output.result(
+  return context.output.result(
     { file: path, session, records: records.length, facts: frames.length, keys: keys.length },
     [
       `${path} has ${records.length} records and the facts of ${frames.length} decisions; check it with sass-edge audit verify --evidence ${path} --key AUDIT.pub.`,
       'It has the keys of its sealed facts: whoever has the file can read them.',
     ],
   )
-  return EXIT.OK
 }
 
 /** Evidence, wherever it is: its chain, and then its decisions. */

@@ -4,16 +4,16 @@
  * Rules: jerry.md, requirement 036; docs/responses.md, section 7 (what is recorded).
  * @module
  */
+
 import type { ChainRecord } from '../../audit/chain.ts'
 import { findRecord } from '../../audit/find-record.node.ts'
 import { matchingRecords } from '../../audit/matching-records.node.ts'
 import { visible } from '../../base/text/visible.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
 import { wholeNumber } from '../words/arguments.ts'
-import { EXIT } from '../words/exit-codes.ts'
+import type { Subcommand } from '../words/subcommand.ts'
 import { lineOf, SHOWN_RECORDS_MAX } from './audit-tail.node.ts'
-import type { Subcommand } from './audit-words.node.ts'
 
 type Event = ChainRecord['event']
 /** With R1 it was done; R2 and R3 wait, and have records of their own. */
@@ -43,21 +43,17 @@ export const incident: Subcommand = async (context) => {
   const [, word = ''] = takeWords(context, 2)
   const sequence = wholeNumber(word, 1, Number.MAX_SAFE_INTEGER)
   if (sequence === undefined)
-    throw new SassError(
-      'USAGE',
-      'Write audit incident SEQ, with the number of a record: see sass-edge level.',
-    )
+    throw misuse('Write audit incident SEQ, with the number of a record: see sass-edge level.')
   const { directory } = localState(context).config.audit
   const { record, lastSequence } = findRecord(directory, sequence)
-  if (record === undefined)
-    throw new SassError('USAGE', `There is no record ${sequence}: the last one is ${lastSequence}.`)
+  if (record === undefined) throw misuse(`There is no record ${sequence}: the last one is ${lastSequence}.`)
   const about = namesIn(record.event)
   const { records, total } = matchingRecords(directory, { about, from: sequence }, SHOWN_RECORDS_MAX)
   const parts = Object.entries(PARTS).map(
     ([name, fits]) => [name, records.filter(({ event }) => fits(event))] as const,
   )
   const value = Object.fromEntries(parts.map(([name, of]) => [name, of.map(({ event }) => event)]))
-  context.output.result({ incident: sequence, about, records: total, ...value }, [
+  return context.output.result({ incident: sequence, about, records: total, ...value }, [
     lineOf(record),
     `It is about ${about.map(visible).join(', ') || 'nobody'}: ${total} records since.`,
     ...(total > records.length ? [`The last ${records.length} of them were looked at.`] : []),
@@ -66,5 +62,4 @@ export const incident: Subcommand = async (context) => {
       ...of.map((one) => `  ${lineOf(one)}`),
     ]),
   ])
-  return EXIT.OK
 }

@@ -8,43 +8,30 @@ import { type ChainRecord, readRecord } from '../../audit/chain.ts'
 import { lastRecords } from '../../audit/last-records.node.ts'
 import { matchingRecords, type Wanted } from '../../audit/matching-records.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
-import { errnoOf } from '../../base/files.node.ts'
 import { nearest } from '../../base/text/suggest.ts'
 import { visible } from '../../base/text/visible.ts'
 import { TOOLS } from '../../base/tool-name.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
-import type { OptionSpec } from '../words/arguments.ts'
+import type { Described } from '../words/arguments.ts'
 import { isGiven, type Options, optionValue, wholeNumber } from '../words/arguments.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { plainId } from '../words/listing.ts'
-import { type Subcommand, unreadable } from './audit-words.node.ts'
+import type { Subcommand } from '../words/subcommand.ts'
+import { unreadable } from './audit-words.node.ts'
 
 const SHOWN_RECORDS = 20
 export const SHOWN_RECORDS_MAX = 10_000
 
-export const tailOptions: readonly OptionSpec[] = [
-  { name: 'lines', short: 'n', value: 'COUNT', description: 'tail: so many of the last records' },
-  { name: 'session', value: 'ID', description: 'tail: only records of that session' },
-  { name: 'agent', value: 'NAME', description: 'tail: only records of that agent, or of one instance of it' },
-  {
-    name: 'for',
-    value: 'NAME',
-    description: 'tail: only what was decided for an agent that acted for this one',
-  },
-  {
-    name: 'tool',
-    value: 'TOOL',
-    description:
-      'tail: only what was permitted to use that tool: Read, Glob, Grep, Write, Edit, Bash or WebFetch; egress: what sessions talked to',
-  },
-  {
-    name: 'since',
-    value: 'TIME',
-    description: 'tail: only from then on, as 2026-03-01 or 2026-03-01T12:00:00Z',
-  },
-  { name: 'until', value: 'TIME', description: 'tail: only up to then' },
-]
+export const tailOptions: Described = Object.freeze({
+  '-n, --lines COUNT': 'tail: so many of the last records',
+  '--session ID': 'tail: only records of that session',
+  '--agent NAME': 'tail: only records of that agent, or of one instance of it',
+  '--for NAME': 'tail: only what was decided for an agent that acted for this one',
+  '--tool TOOL':
+    'tail: only what was permitted to use that tool: Read, Glob, Grep, Write, Edit, Bash or WebFetch; egress: what sessions talked to',
+  '--since TIME': 'tail: only from then on, as 2026-03-01 or 2026-03-01T12:00:00Z',
+  '--until TIME': 'tail: only up to then',
+})
 
 /** What records of the gate to the network have for a tool. */
 const EGRESS = 'egress'
@@ -59,8 +46,7 @@ function timeOf(options: Options, name: 'since' | 'until'): string | undefined {
   const ms =
     isDay || isTime ? Date.parse(isDay && name === 'until' ? `${text}T23:59:59.999Z` : text) : Number.NaN
   if (Number.isNaN(ms))
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `--${name} takes a day or a time with its zone, as 2026-03-01 or 2026-03-01T12:00:00Z, and not ${JSON.stringify(text.slice(0, 40))}.`,
     )
   return new Date(ms).toISOString()
@@ -71,8 +57,7 @@ function toolOf(options: Options): string | undefined {
   const tools = [...TOOLS, EGRESS]
   if (text === undefined || tools.some((tool) => tool === text)) return text
   const meant = nearest(text, tools)
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `There is no tool ${JSON.stringify(text.slice(0, 40))}${meant === undefined ? `: it is one of ${tools.join(', ')}.` : `: did you mean ${meant}?`}`,
   )
 }
@@ -115,7 +100,6 @@ function read(directory: string, wanted: Wanted | undefined, count: number) {
     const records = lastRecords(directory, count).flatMap((line) => readRecord(line) ?? [])
     return { records, total: records.length }
   } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
     throw unreadable(directory, cause)
   }
 }
@@ -125,8 +109,7 @@ export const tail: Subcommand = async (context) => {
   const { options } = context.arguments
   const text = optionValue(options, 'lines')
   const count = text === undefined ? SHOWN_RECORDS : wholeNumber(text, 1, SHOWN_RECORDS_MAX)
-  if (count === undefined)
-    throw new SassError('USAGE', `--lines takes a number from 1 to ${SHOWN_RECORDS_MAX}.`)
+  if (count === undefined) throw misuse(`--lines takes a number from 1 to ${SHOWN_RECORDS_MAX}.`)
   const wanted = wantedBy(options)
   const { records, total } = read(localState(context).config.audit.directory, wanted, count)
   const value = records.map(({ timestamp, event, hash }) => ({
@@ -135,10 +118,9 @@ export const tail: Subcommand = async (context) => {
     chain_hash: encodeHex(hash),
   }))
   const left = total - records.length
-  context.output.result({ records: value, ...(wanted === undefined ? {} : { total }) }, [
+  return context.output.result({ records: value, ...(wanted === undefined ? {} : { total }) }, [
     ...(left === 0 ? [] : [`${left} more before these: ask for them with -n.`]),
     ...records.map(lineOf),
     ...(wanted !== undefined && total === 0 ? ['No record fits.'] : []),
   ])
-  return EXIT.OK
 }

@@ -11,12 +11,9 @@ import { errnoOf, errnoText } from '../../base/files.node.ts'
 import type { ReplayReport } from '../../edge/record/replay-chain.node.ts'
 import { readPublicKey } from '../../edge/state/key-file.node.ts'
 import { SassError } from '../../errors.ts'
-import type { CommandContext } from '../words/command.ts'
 
 /** The record is not what it should be; what is wrong with the call itself is EXIT.LOCAL. */
 export const EXIT_FAILED = 1
-
-export type Subcommand = (context: CommandContext) => Promise<number>
 
 export const fingerprintOf = (key: Uint8Array): string => `sha256:${encodeBase64Url(hostSha256(key))}`
 
@@ -27,9 +24,10 @@ export function pinOf(text: string): (publicKey: Uint8Array) => boolean {
   return (publicKey) => encodeHex(publicKey) === pinned
 }
 
-/** @param cause an error of the system */
-export function unreadable(path: string, cause: unknown): SassError {
+/** What is no error of the system comes back as it is. */
+export function unreadable(path: string, cause: unknown): unknown {
   const errno = errnoOf(cause)
+  if (errno === undefined) return cause
   return new SassError(
     errno === 'ENOENT' ? 'FILE_NOT_FOUND' : 'FILE_IO',
     `The audit chain in ${path} cannot be read, since ${errnoText(errno)}: run this as the user of the daemon, or name its configuration with --config.`,

@@ -3,35 +3,28 @@
  * a configuration: files and a pinned key are enough, on any machine.
  * @module
  */
+
 import { dirname } from 'node:path'
 import { chainPaths } from '../../audit/retention.node.ts'
 import type { KnownHead } from '../../audit/verify.ts'
 import { type Verified, verifyChain } from '../../audit/verify-chain.node.ts'
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
-import { errnoOf } from '../../base/files.node.ts'
-import { nearest } from '../../base/text/suggest.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
 import type { Anchors } from '../../edge/record/anchors.node.ts'
 import { genesisPath } from '../../edge/record/epoch-keys.node.ts'
 import type { ReplayReport } from '../../edge/record/replay-chain.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
 import { optionValue, optionValues, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
+import { counted } from '../words/listing.ts'
+import { type Subcommand, subcommandOf } from '../words/subcommand.ts'
 import { anchor, anchorsOf } from './audit-anchor.node.ts'
 import { exportSession, verifyEvidence } from './audit-evidence.node.ts'
 import { incident } from './audit-incident.node.ts'
 import { tail, tailOptions } from './audit-tail.node.ts'
-import {
-  brokenLine,
-  EXIT_FAILED,
-  fingerprintOf,
-  pinOf,
-  type Subcommand,
-  unreadable,
-} from './audit-words.node.ts'
+import { brokenLine, EXIT_FAILED, fingerprintOf, pinOf, unreadable } from './audit-words.node.ts'
 
 /** `SEQ:HASH`, as `sass-edge status` shows it. */
 function headOf(text: string): KnownHead {
@@ -39,8 +32,7 @@ function headOf(text: string): KnownHead {
   const sequence = wholeNumber(text.slice(0, Math.max(colon, 0)), 1, Number.MAX_SAFE_INTEGER)
   const hash = decodeHex(text.slice(colon + 1))
   if (sequence === undefined || hash?.length !== 32)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `--head takes SEQ:HASH, the number of a record and its hash as 64 hexadecimal digits, and not ${JSON.stringify(text.slice(0, 80))}.`,
     )
   return { sequence, hash, from: '--head' }
@@ -66,10 +58,6 @@ function chainOf(context: CommandContext): {
   }
 }
 
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
-}
-
 function tellVerified(
   context: CommandContext,
   verified: Verified,
@@ -89,18 +77,22 @@ function tellVerified(
   const { sequence, records, epoch, firstTime, lastTime, unfinished } = report
   const value = { ok: true, sequence, hash, records, epoch, genesis, pinned: isPinned, unfinished, dropped }
   const anchored = last === undefined ? null : { sequence: last.sequence, time: last.time.toISOString() }
-  context.output.result({ ...value, first: firstTime, last: lastTime, anchored, anchor_problems: problems }, [
-    records === 0
-      ? 'The chain has no record yet.'
-      : `The chain is whole: ${counted(records, 'record')} from ${firstTime} to ${lastTime}, signed in ${counted(epoch + 1, 'epoch')}.`,
-    ...(dropped === 0 ? [] : [`Records 1 to ${dropped} were dropped, and the chain has signed it.`]),
-    ...(records === 0 ? [] : [`head     ${sequence}:${hash}`, `key      ${genesis}`]),
-    ...(anchored === null ? [] : [`stamped  record ${anchored.sequence} was there at ${anchored.time}`]),
-    ...problems,
-    ...(isPinned ? [] : ['No key was pinned, so this may be the chain of any device: name one with --key.']),
-    ...(unfinished ? ['What follows is not signed yet: it is being written, or a crash cut it off.'] : []),
-  ])
-  return EXIT.OK
+  return context.output.result(
+    { ...value, first: firstTime, last: lastTime, anchored, anchor_problems: problems },
+    [
+      records === 0
+        ? 'The chain has no record yet.'
+        : `The chain is whole: ${counted(records, 'record')} from ${firstTime} to ${lastTime}, signed in ${counted(epoch + 1, 'epoch')}.`,
+      ...(dropped === 0 ? [] : [`Records 1 to ${dropped} were dropped, and the chain has signed it.`]),
+      ...(records === 0 ? [] : [`head     ${sequence}:${hash}`, `key      ${genesis}`]),
+      ...(anchored === null ? [] : [`stamped  record ${anchored.sequence} was there at ${anchored.time}`]),
+      ...problems,
+      ...(isPinned
+        ? []
+        : ['No key was pinned, so this may be the chain of any device: name one with --key.']),
+      ...(unfinished ? ['What follows is not signed yet: it is being written, or a crash cut it off.'] : []),
+    ],
+  )
 }
 
 const verify: Subcommand = async (context) => {
@@ -117,7 +109,6 @@ const verify: Subcommand = async (context) => {
   try {
     verified = verifyChain(paths, { isGenesis, heads, directory })
   } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
     throw unreadable(directory, cause)
   }
   return tellVerified(context, verified, pin !== undefined, anchors)
@@ -132,7 +123,6 @@ const replay: Subcommand = async (context) => {
   try {
     report = replayChain(directory, programVersion())
   } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
     throw unreadable(directory, cause)
   }
   const { decisions, counts, different, missing, state, notes } = report
@@ -172,8 +162,6 @@ const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
 ])
 
 export const command: Command = {
-  name: 'audit',
-  summary: SUMMARIES.audit,
   usage: [
     'audit verify [FILE...] [--key KEY] [--head SEQ:HASH]',
     'audit anchor [--tsa URL --tsa-certificate FILE]',
@@ -183,69 +171,29 @@ export const command: Command = {
     'audit verify --evidence FILE [--key KEY]',
     'audit tail [-n COUNT] [--session ID] [--agent NAME] [--for NAME] [--tool TOOL] [--since TIME] [--until TIME]',
   ],
-  options: [
-    {
-      name: 'key',
-      value: 'KEY',
-      description:
-        'verify: the pinned key of the first epoch, as a .pub file or its sha256: fingerprint; without it audit.pub of this device',
-    },
-    {
-      name: 'head',
-      value: 'SEQ:HASH',
-      repeat: true,
-      description: 'verify: a record that was seen before and must still be there',
-    },
-    {
-      name: 'evidence',
-      value: 'FILE',
-      description: 'verify: what audit export has written, with nothing else',
-    },
-    { name: 'out', value: 'FILE', description: 'export: where to write it; SESSION.evidence.json' },
-    {
-      name: 'tsa',
-      value: 'URL',
-      description: 'anchor: the time-stamping authority (RFC 3161); default audit.anchor.url',
-    },
-    {
-      name: 'tsa-certificate',
-      value: 'FILE',
-      description:
-        'anchor, verify: PEM of the authority or of who has signed it; default audit.anchor.certificate',
-    },
-    {
-      name: 'anchors',
-      value: 'DIR',
-      description: 'verify: time stamps kept elsewhere; default those beside the chain',
-    },
+  options: {
+    '--key KEY':
+      'verify: the pinned key of the first epoch, as a .pub file or its sha256: fingerprint; without it audit.pub of this device',
+    '--head SEQ:HASH...': 'verify: a record that was seen before and must still be there',
+    '--evidence FILE': 'verify: what audit export has written, with nothing else',
+    '--out FILE': 'export: where to write it; SESSION.evidence.json',
+    '--tsa URL': 'anchor: the time-stamping authority (RFC 3161); default audit.anchor.url',
+    '--tsa-certificate FILE':
+      'anchor, verify: PEM of the authority or of who has signed it; default audit.anchor.certificate',
+    '--anchors DIR': 'verify: time stamps kept elsewhere; default those beside the chain',
     ...tailOptions,
-  ],
-  examples: [
-    { line: 'sass-edge audit verify', does: 'is the record of this device whole?' },
-    {
-      line: 'sass-edge audit verify audit.jsonl --key edge7-audit.pub --json',
-      does: 'a copy, on another machine, with the key that was pinned',
-    },
-    {
-      line: 'sass-edge audit replay',
-      does: 'decide everything once more, under the rules of its day, and compare',
-    },
-    { line: 'sass-edge audit incident 1042', does: 'who, what, and what was saved and restored since' },
-    { line: 'sass-edge audit tail -n 5', does: 'what was decided last' },
-    {
-      line: 'sass-edge audit tail --for planner --tool Bash --since 2026-03-01',
-      does: 'what agents ran on behalf of planner since then',
-    },
-  ],
+  },
+  examples: {
+    'sass-edge audit verify': 'is the record of this device whole?',
+    'sass-edge audit verify audit.jsonl --key edge7-audit.pub --json':
+      'a copy, on another machine, with the key that was pinned',
+    'sass-edge audit replay': 'decide everything once more, under the rules of its day, and compare',
+    'sass-edge audit incident 1042': 'who, what, and what was saved and restored since',
+    'sass-edge audit tail -n 5': 'what was decided last',
+    'sass-edge audit tail --for planner --tool Bash --since 2026-03-01':
+      'what agents ran on behalf of planner since then',
+  },
   async run(context) {
-    const names = [...SUBCOMMANDS.keys()]
-    const word = context.arguments.positionals[0]
-    const subcommand = SUBCOMMANDS.get(word ?? '')
-    if (subcommand !== undefined) return subcommand(context)
-    if (word === undefined)
-      throw new SassError('USAGE', `audit needs to be told what to do: ${names.join(' or ')}.`)
-    const meant = nearest(word, names)
-    const hint = meant === undefined ? `it can ${names.join(' or ')}.` : `did you mean ${meant}?`
-    throw new SassError('USAGE', `audit cannot ${JSON.stringify(word.slice(0, 64))}: ${hint}`)
+    return subcommandOf('audit', SUBCOMMANDS, context)(context)
   },
 }

@@ -4,7 +4,7 @@
  */
 import type { Branch } from '../../client/branch-client.ts'
 import type { Client } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { pickId, plainId, shortIds } from '../words/listing.ts'
 
 const BRANCH = Object.freeze({ name: 'branch', listedBy: 'sass-edge branch list' })
@@ -41,8 +41,7 @@ export async function chooseBranch(
   if (preferred.length === 1 || branches.length === 1) return { id: only.id, words }
   const short = shortIds(ids)
   const some = ids.slice(0, 3).map(short).join(', ')
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `There are ${branches.length} branches, so name the one that you mean: ${some}${ids.length > 3 ? ' and more' : ''}, see sass-edge branch list.`,
   )
 }

@@ -11,7 +11,7 @@ import { encodeHex } from '../../base/encoding/hex.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { BranchOutcome, DiffForm, DiffResult, TalkedTo, ToldPath } from '../../client/branch-client.ts'
 import type { Client } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { shownPath } from '../../sandbox/branch/threads/chosen-paths.ts'
 import { ask } from '../common/ask.node.ts'
 import { asOperator } from '../common/operator.node.ts'
@@ -93,7 +93,7 @@ function formOf(context: CommandContext): DiffForm {
   const given = (['stat', 'patch'] as const).filter((name) => isGiven(options, name))
   const [form] = given
   if (given.length > 1 || (form !== undefined && context.output.json))
-    throw new SassError('USAGE', 'Only one of --stat, --patch and --json can be shown at a time.')
+    throw misuse('Only one of --stat, --patch and --json can be shown at a time.')
   return context.output.json ? 'json' : (form ?? 'text')
 }
 
@@ -130,7 +130,7 @@ export async function diff(context: CommandContext, words: readonly string[]): P
     if (form === 'json') {
       const { result, value } = await jsonDiff(client, id, paths)
       const { digest, changes, conflicts, heldBack, isPreview, stopped, talkedTo } = result
-      output.result(
+      return output.result(
         {
           ...{ ...value, digest, total: changes, conflicts, held_back: heldBack, preview: isPreview },
           ...(stopped === undefined ? {} : { stopped }),
@@ -141,7 +141,6 @@ export async function diff(context: CommandContext, words: readonly string[]): P
         },
         [],
       )
-      return EXIT.OK
     }
     // Bytes for whoever applies them, safe text for an eye.
     const isRaw = form === 'patch' && !isatty(STDOUT_FD)
@@ -214,8 +213,7 @@ export function finish(context: CommandContext, id: string, outcome: BranchOutco
       ...object,
       ...(outcome.digest === undefined ? {} : { digest: outcome.digest }),
     })
-  output.result(object, [visible(outcome.message)])
-  return EXIT.OK
+  return output.result(object, [visible(outcome.message)])
 }
 
 /** Shows what would be merged on stderr, and gives the digest of it. */
@@ -237,13 +235,10 @@ export async function merge(context: CommandContext, words: readonly string[]): 
   const { options } = context.arguments
   const named = optionValue(options, 'digest')
   if (named !== undefined && !DIGEST.test(named))
-    throw new SassError('USAGE', '--digest takes the 64 digits that sass-edge branch diff has shown.')
+    throw misuse('--digest takes the 64 digits that sass-edge branch diff has shown.')
   const isSure = isGiven(options, 'yes')
   if (context.output.json && !isSure)
-    throw new SassError(
-      'USAGE',
-      'With --json nobody is shown what is merged: give --yes if you have seen it.',
-    )
+    throw misuse('With --json nobody is shown what is merged: give --yes if you have seen it.')
   const [choice, digest] = await asOperator(context, async (client) => {
     const chosen = await chooseBranch(client, words)
     // Who has looked before is not shown it again.
@@ -257,8 +252,7 @@ export async function merge(context: CommandContext, words: readonly string[]): 
       { digest },
     )
   if (!isSure && !ask('Shall this be merged into the real files?'))
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       'Nobody said yes, so nothing was merged and the branch is as it was; answer at a terminal, or with --yes.',
     )
   // A new connection: whoever looks at it for long does not keep one alive.

@@ -6,15 +6,15 @@
  */
 
 import { visible } from '../../base/text/visible.ts'
-import type { Branch, Checkpoint, Outcome } from '../../client/branch-client.ts'
-import { SassError } from '../../errors.ts'
+import type { Branch, Checkpoint } from '../../client/branch-client.ts'
+import type { Outcome } from '../../client/operator-client.ts'
+import { misuse } from '../../errors.ts'
 import { ask } from '../common/ask.node.ts'
-import { asOperator, doneMessage, OPERATOR_OPTIONS, utcTime } from '../common/operator.node.ts'
+import { CALLER_OPTIONS, LINK_OPTIONS } from '../common/device.node.ts'
+import { asOperator, doneMessage, TARGET_OPTION, utcTime } from '../common/operator.node.ts'
 import { isGiven, optionValue, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns, shortDuration, shortIds } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { chooseBranch } from './branch-choice.node.ts'
 import { diff, finish, merge } from './branch-diff.node.ts'
 
@@ -50,7 +50,7 @@ const list: Action = async (context, words) => {
             stopped === undefined ? [] : [`${short(id)}: ${visible(stopped)}`],
           ),
         ]
-  context.output.result(
+  return context.output.result(
     {
       branches: branches.map(
         ({ id, agent, level, openedAt, sessions, running, isEmpty, canUndo, stopped }) => ({
@@ -69,25 +69,23 @@ const list: Action = async (context, words) => {
     },
     lines,
   )
-  return EXIT.OK
 }
 
 function refuseMore(words: readonly string[], most: number): void {
   const extra = words[most]
   if (extra === undefined) return
-  throw new SassError('USAGE', `${JSON.stringify(extra.slice(0, 64))} is one word too many: see --help.`)
+  throw misuse(`${JSON.stringify(extra.slice(0, 64))} is one word too many: see --help.`)
 }
 
 /** @throws SassError USAGE where nobody says yes */
 function confirm(context: CommandContext, question: string, nothing: string): void {
   if (isGiven(context.arguments.options, 'yes') || ask(question)) return
-  throw new SassError('USAGE', `Nobody said yes, so ${nothing}; answer at a terminal, or with --yes.`)
+  throw misuse(`Nobody said yes, so ${nothing}; answer at a terminal, or with --yes.`)
 }
 
 function done(context: CommandContext, id: string, outcome: Outcome): number {
   const message = doneMessage(outcome, 'BRANCH_REFUSED')
-  context.output.result({ session: id, message }, [message])
-  return EXIT.OK
+  return context.output.result({ session: id, message }, [message])
 }
 
 const undo: Action = async (context, words) => {
@@ -112,10 +110,7 @@ function numberOf(context: CommandContext, name: string): number | undefined {
   if (text === undefined) return undefined
   const number = wholeNumber(text, 0, Number.MAX_SAFE_INTEGER)
   if (number !== undefined) return number
-  throw new SassError(
-    'USAGE',
-    `--${name} takes the number of a checkpoint: see sass-edge branch checkpoint --list.`,
-  )
+  throw misuse(`--${name} takes the number of a checkpoint: see sass-edge branch checkpoint --list.`)
 }
 
 function checkpointLines(checkpoints: readonly Checkpoint[]): string[] {
@@ -137,14 +132,13 @@ const checkpoint: Action = async (context, words) => {
   const remove = numberOf(context, 'remove')
   const isList = isGiven(context.arguments.options, 'list')
   if ([restore, remove].filter((number) => number !== undefined).length + (isList ? 1 : 0) > 1)
-    throw new SassError('USAGE', 'Only one of --list, --restore and --remove can be done at a time.')
+    throw misuse('Only one of --list, --restore and --remove can be done at a time.')
   const { id, words: rest } = await asOperator(context, (client) => chooseBranch(client, words))
   if (isList) {
     refuseMore(rest, 0)
     const checkpoints = await asOperator(context, ({ branches }) => branches.checkpoints(id))
     const objects = checkpoints.map(({ madeAt, ...each }) => ({ ...each, made_at: madeAt }))
-    context.output.result({ session: id, checkpoints: objects }, checkpointLines(checkpoints))
-    return EXIT.OK
+    return context.output.result({ session: id, checkpoints: objects }, checkpointLines(checkpoints))
   }
   if (restore !== undefined || remove !== undefined) refuseMore(rest, 0)
   if (restore !== undefined) {
@@ -165,8 +159,6 @@ const checkpoint: Action = async (context, words) => {
 const ACTIONS: Readonly<Record<string, Action>> = Object.freeze({ list, diff, merge, undo, drop, checkpoint })
 
 export const command: Command = {
-  name: 'branch',
-  summary: SUMMARIES.branch,
   usage: [
     'branch list',
     'branch diff [SESSION] [PATH...] [--stat|--patch|--json]',
@@ -175,43 +167,34 @@ export const command: Command = {
     'branch drop [SESSION]',
     'branch checkpoint [SESSION] [LABEL] [--list|--restore NUMBER|--remove NUMBER]',
   ],
-  options: [
-    { name: 'stat', description: 'diff: one line a file' },
-    { name: 'patch', description: 'diff: what git apply takes' },
-    { name: 'digest', value: 'DIGEST', description: 'merge: of what was looked at before' },
-    {
-      name: 'force',
-      value: 'PATH',
-      repeat: true,
-      description: 'merge: this one although the real file was changed since',
-    },
-    { name: 'with-special', description: 'merge: also setuid files, devices, FIFOs and sockets' },
-    { name: 'list', description: 'checkpoint: list them' },
-    { name: 'restore', value: 'NUMBER', description: 'checkpoint: go back to that one' },
-    { name: 'remove', value: 'NUMBER', description: 'checkpoint: remove that one' },
-    ...OPERATOR_OPTIONS.filter(({ name }) => name !== 'branch'),
-  ],
-  examples: [
-    { line: 'sass-edge branch list', does: 'what agents have changed and nobody has merged' },
-    { line: 'sass-edge branch diff', does: 'the changes of the only branch, deletions first' },
-    { line: 'sass-edge branch diff 65b58159 --patch src > p', does: 'as a patch, of one directory' },
-    { line: 'sass-edge branch merge 65b58159', does: 'shows it once more, asks, and merges it' },
-    {
-      line: 'sass-edge branch merge 65b58159 src/main.c',
-      does: 'merges one file; the rest stays in the branch',
-    },
-    { line: 'sass-edge branch undo', does: 'takes the last merge back' },
-    { line: 'sass-edge branch drop 65b58159 --yes', does: 'forgets it; the real files were never touched' },
-    { line: 'sass-edge branch checkpoint 65b58159 builds', does: 'a state that one can go back to' },
-  ],
+  options: {
+    '--stat': 'diff: one line a file',
+    '--patch': 'diff: what git apply takes',
+    '--digest DIGEST': 'merge: of what was looked at before',
+    '--force PATH...': 'merge: this one although the real file was changed since',
+    '--with-special': 'merge: also setuid files, devices, FIFOs and sockets',
+    '--list': 'checkpoint: list them',
+    '--restore NUMBER': 'checkpoint: go back to that one',
+    '--remove NUMBER': 'checkpoint: remove that one',
+    ...TARGET_OPTION,
+    ...CALLER_OPTIONS,
+    ...LINK_OPTIONS,
+  },
+  examples: {
+    'sass-edge branch list': 'what agents have changed and nobody has merged',
+    'sass-edge branch diff': 'the changes of the only branch, deletions first',
+    'sass-edge branch diff 65b58159 --patch src > p': 'as a patch, of one directory',
+    'sass-edge branch merge 65b58159': 'shows it once more, asks, and merges it',
+    'sass-edge branch merge 65b58159 src/main.c': 'merges one file; the rest stays in the branch',
+    'sass-edge branch undo': 'takes the last merge back',
+    'sass-edge branch drop 65b58159 --yes': 'forgets it; the real files were never touched',
+    'sass-edge branch checkpoint 65b58159 builds': 'a state that one can go back to',
+  },
   async run(context) {
     const { positionals, rest = [] } = context.arguments
     const [name = '', ...words] = positionals
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
     if (action !== undefined) return action(context, [...words, ...rest])
-    throw new SassError(
-      'USAGE',
-      'branch can list, diff, merge, undo, drop and checkpoint: see sass-edge branch --help.',
-    )
+    throw misuse('branch can list, diff, merge, undo, drop and checkpoint: see sass-edge branch --help.')
   },
 }

@@ -10,16 +10,14 @@ import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Confirmation, Confirmations } from '../../client/operator-client.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { ask } from '../common/ask.node.ts'
 import { egressEdits, writeEdited } from '../common/config-writer.node.ts'
 import { localConfig, takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns, pickId, shortDuration, shortIds } from '../words/listing.ts'
 import { askedLine, judgedBy, questionLines, reachedPlace, shownValue } from '../words/question.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const QUESTION = Object.freeze({ name: 'question', listedBy: 'sass-edge confirm list' })
 
@@ -82,11 +80,10 @@ function listLines(context: CommandContext, { confirmations, total }: Confirmati
 async function list(context: CommandContext): Promise<number> {
   const found = await asOperator(context, ({ operator }) => operator.confirmations())
   const now = nowSeconds()
-  context.output.result(
+  return context.output.result(
     { confirmations: found.confirmations.map((each) => toObject(each, now)), total: found.total },
     listLines(context, found, now),
   )
-  return EXIT.OK
 }
 
 /**
@@ -105,8 +102,7 @@ function listing(
 } {
   const place = reachedPlace(question)
   if (place === undefined)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       '--always is for what a session wants to reach, and this asks for something else; answer it without --always.',
     )
   const loaded = localConfig(context)
@@ -126,7 +122,7 @@ async function answer(context: CommandContext, text: string, approve: boolean): 
   const { output } = context
   const isSure = context.arguments.options.has('yes')
   if (output.json && !isSure)
-    throw new SassError('USAGE', 'With --json nobody is shown what is asked: give --yes if you have seen it.')
+    throw misuse('With --json nobody is shown what is asked: give --yes if you have seen it.')
   const { confirmations } = await asOperator(context, ({ operator }) => operator.confirmations())
   const ids = confirmations.map(({ id }) => id)
   const id = pickId(text, ids, QUESTION)
@@ -134,8 +130,7 @@ async function answer(context: CommandContext, text: string, approve: boolean): 
   if (question === undefined) throw new SassError('INTERNAL', 'A question that was listed is not there.')
   for (const line of questionLines(question, nowSeconds())) output.note(line)
   if (!isSure && !ask(approve ? 'Shall it be done?' : 'Shall it be refused?'))
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       'Nobody said yes, so nothing was answered and the question still waits; answer it at a terminal, or with --yes.',
     )
   const saves = context.arguments.options.has('always') ? listing(context, question) : undefined
@@ -152,40 +147,32 @@ async function answer(context: CommandContext, text: string, approve: boolean): 
     lines.push(`${saves.place} is in ${saves.lists.join(' and ')} of ${saves.path} from now on.`)
   }
   const listed = saves === undefined ? {} : { listed: saves.place, lists: saves.lists }
-  output.result({ ...toObject(question, nowSeconds()), approved: approve, digest, message, ...listed }, lines)
-  return EXIT.OK
+  return output.result(
+    { ...toObject(question, nowSeconds()), approved: approve, digest, message, ...listed },
+    lines,
+  )
 }
 
 export const command: Command = {
-  name: 'confirm',
-  summary: SUMMARIES.confirm,
   usage: ['confirm list', 'confirm approve ID [--always]', 'confirm deny ID'],
-  options: [
+  options: {
     ...OPERATOR_OPTIONS,
-    {
-      name: 'always',
-      description: 'approve: what is to be reached is listed in the configuration from now on',
-    },
-  ],
-  examples: [
-    { line: 'sass-edge confirm list', does: 'what waits, for how long, and why' },
-    { line: 'sass-edge confirm approve 5f3a9c12', does: 'shows it once more, asks, and lets it go on' },
-    {
-      line: 'sass-edge confirm approve 5f3a --always',
-      does: 'lets a session reach it, and lists it in sandbox.egress, so that nobody is asked again',
-    },
-    { line: 'sass-edge confirm deny 5f3a --yes', does: 'refuses it without asking back' },
-  ],
+    '--always': 'approve: what is to be reached is listed in the configuration from now on',
+  },
+  examples: {
+    'sass-edge confirm list': 'what waits, for how long, and why',
+    'sass-edge confirm approve 5f3a9c12': 'shows it once more, asks, and lets it go on',
+    'sass-edge confirm approve 5f3a --always':
+      'lets a session reach it, and lists it in sandbox.egress, so that nobody is asked again',
+    'sass-edge confirm deny 5f3a --yes': 'refuses it without asking back',
+  },
   async run(context) {
     const [action, id] = takeWords(context, 2)
     if (action === 'list' && id === undefined) return list(context)
     if (action === 'deny' && context.arguments.options.has('always'))
-      throw new SassError('USAGE', '--always is for approve: what is refused is asked about again.')
+      throw misuse('--always is for approve: what is refused is asked about again.')
     if ((action === 'approve' || action === 'deny') && id !== undefined)
       return answer(context, id, action === 'approve')
-    throw new SassError(
-      'USAGE',
-      'confirm can list, approve ID and deny ID: the ids are in sass-edge confirm list.',
-    )
+    throw misuse('confirm can list, approve ID and deny ID: the ids are in sass-edge confirm list.')
   },
 }

@@ -18,7 +18,7 @@ import { currentUser } from '../../edge/host/current-user.node.ts'
 import { loadPolicy, makePolicy } from '../../edge/policy/policy.node.ts'
 import { networkOf } from '../../edge/setup/contradicting-networks.ts'
 import { withEnrolled } from '../../edge/state/identity-book.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { ALPN_PROTOCOL, TLS_CIPHERS } from '../../limits.ts'
 import { makePlan } from '../../sandbox/places/plan.ts'
 import { createProgramFinder } from '../../sandbox/places/program-finder.node.ts'
@@ -67,8 +67,7 @@ function identityOf(config: Config, name: string | undefined): Identity {
   if (name !== undefined) {
     const names = config.agents.map((agent) => agent.name)
     const meant = nearest(name, names)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `There is no agent of this name in the configuration: ${meant === undefined ? 'sass-edge agent list shows them' : `the nearest is ${meant}`}.`,
     )
   }
@@ -131,10 +130,7 @@ export async function explainCommand(
     'strict',
   )
   if (!request.ok)
-    throw new SassError(
-      'USAGE',
-      `This is no command that could be sent: ${request.problems[0]?.problem ?? ''}.`,
-    )
+    throw misuse(`This is no command that could be sent: ${request.problems[0]?.problem ?? ''}.`)
   const finder = createProgramFinder()
   const user = currentUser()
   const planner = {
@@ -150,7 +146,7 @@ export async function explainCommand(
     set?.allowed_env ?? [],
     policy.security.pins,
   )
-  if (!planned.ok) throw new SassError('USAGE', `This is no command that could be sent: ${planned.problem}.`)
+  if (!planned.ok) throw misuse(`This is no command that could be sent: ${planned.problem}.`)
   const action = installed(
     executeAction(
       planned.planned,

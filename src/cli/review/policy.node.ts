@@ -4,29 +4,22 @@
  * @module
  */
 
-import { nearest } from '../../base/text/suggest.ts'
 import { type ExampleFailure, testRules } from '../../defense/13policy/rules/examples.ts'
 import { lintRules } from '../../defense/13policy/rules/lint.ts'
 import type { RulesProblem } from '../../defense/13policy/rules/rule-set.ts'
 import { rulesProblemText } from '../../defense/13policy/rules/rules-file.ts'
 import { readRulesFile } from '../../edge/policy/policy-file.node.ts'
 import { shippedRulesPath } from '../../edge/policy/rules-path.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse } from '../../errors.ts'
 import { localConfig, takeWords } from '../common/local-config.node.ts'
 import { isGiven, optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
+import { counted } from '../words/listing.ts'
+import { type Subcommand, subcommandOf } from '../words/subcommand.ts'
 
 /** The rules do not hold; what is wrong with the call itself is EXIT.LOCAL. */
 const EXIT_FAILED = 1
-
-/** What a second word of the command line does. */
-type Subcommand = (context: CommandContext) => Promise<number>
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
-}
 
 /** The problems of a file that was read and cannot be used; undefined for any other error. */
 function problemsOf(error: unknown): readonly RulesProblem[] | undefined {
@@ -71,8 +64,7 @@ const testExamples: Subcommand = async (context) => {
   const value = { ok: failures.length === 0, file: path, rules: set.rules.length, examples, failures }
   const total = `${counted(set.rules.length, 'rule')}, ${counted(examples, 'example')}`
   if (failures.length === 0) {
-    context.output.result(value, [`${total}, all hold`])
-    return EXIT.OK
+    return context.output.result(value, [`${total}, all hold`])
   }
   const lines = failures.map((failure) => `${failure.rule}: ${failure.example} ${whatHappened(failure)}`)
   context.output.result(value, [...lines, `${total}, ${failures.length} do not hold`])
@@ -97,7 +89,7 @@ const explain: Subcommand = async (context) => {
   const { options, rest } = context.arguments
   takeWords({ ...context, arguments: { ...context.arguments, rest: undefined } }, 1)
   if (rest === undefined || rest.length === 0)
-    throw new SassError('USAGE', 'No command is named: write sass-edge policy explain -- CMD ARGS.')
+    throw misuse('No command is named: write sass-edge policy explain -- CMD ARGS.')
   const { path, config } = localConfig(context)
   const { explainCommand } = await import('./explain.node.ts')
   const answer = await explainCommand(config, path, {
@@ -122,7 +114,7 @@ const explain: Subcommand = async (context) => {
     code,
     agent,
   }
-  context.output.result({ ...value, enhanced_audit: verdict.enhancedAudit }, [
+  return context.output.result({ ...value, enhanced_audit: verdict.enhancedAudit }, [
     `${response}  ${layer}  ${rule}`,
     reason,
     ...effective.map((line) => `  would run  ${line}`),
@@ -130,7 +122,6 @@ const explain: Subcommand = async (context) => {
     `  sandbox    ${confinement}`,
     ...(advice === '' ? [] : [advice]),
   ])
-  return EXIT.OK
 }
 
 const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
@@ -140,44 +131,26 @@ const SUBCOMMANDS: ReadonlyMap<string, Subcommand> = new Map([
 ])
 
 export const command: Command = {
-  name: 'policy',
-  summary: SUMMARIES.policy,
   usage: ['policy explain [--as AGENT] -- CMD [ARGS...]', 'policy lint [FILE]', 'policy test [FILE]'],
-  options: [
-    {
-      name: 'as',
-      value: 'AGENT',
-      description: 'explain: for this agent; without it the first that is listed',
-    },
-    { name: 'cwd', value: 'DIR', description: 'explain: where the command would start' },
-    { name: 'pty', description: 'explain: with a terminal' },
-    { name: 'stdin', description: 'explain: with a standard input' },
-  ],
-  examples: [
-    {
-      line: 'sass-edge policy explain -- find . -delete',
-      does: 'what would happen to this command, and why',
-    },
-    { line: 'sass-edge policy test /etc/sass-edge/rules.json', does: 'do its own examples hold?' },
-    { line: 'sass-edge policy lint --json', does: 'the rules that ship, for a script' },
-  ],
+  options: {
+    '--as AGENT': 'explain: for this agent; without it the first that is listed',
+    '--cwd DIR': 'explain: where the command would start',
+    '--pty': 'explain: with a terminal',
+    '--stdin': 'explain: with a standard input',
+  },
+  examples: {
+    'sass-edge policy explain -- find . -delete': 'what would happen to this command, and why',
+    'sass-edge policy test /etc/sass-edge/rules.json': 'do its own examples hold?',
+    'sass-edge policy lint --json': 'the rules that ship, for a script',
+  },
   async run(context) {
-    const names = [...SUBCOMMANDS.keys()]
-    const word = context.arguments.positionals[0]
-    const subcommand = SUBCOMMANDS.get(word ?? '')
-    if (subcommand !== undefined) {
-      try {
-        return await subcommand(context)
-      } catch (error) {
-        const problems = word === 'explain' ? undefined : problemsOf(error)
-        if (problems === undefined) throw error
-        return reportInvalid(context, rulesPath(context), problems)
-      }
+    const subcommand = subcommandOf('policy', SUBCOMMANDS, context)
+    try {
+      return await subcommand(context)
+    } catch (error) {
+      const problems = subcommand === explain ? undefined : problemsOf(error)
+      if (problems === undefined) throw error
+      return reportInvalid(context, rulesPath(context), problems)
     }
-    if (word === undefined)
-      throw new SassError('USAGE', `policy needs to be told what to do: ${names.join(' or ')}.`)
-    const meant = nearest(word, names)
-    const hint = meant === undefined ? `it can ${names.join(' or ')}.` : `did you mean ${meant}?`
-    throw new SassError('USAGE', `policy cannot ${JSON.stringify(word.slice(0, 64))}: ${hint}`)
   },
 }

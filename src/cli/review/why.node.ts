@@ -9,7 +9,7 @@ import type { ChainRecord } from '../../audit/chain.ts'
 import { findRecord } from '../../audit/find-record.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import { adviceFor, nameOfResponse } from '../../defense/describe.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse } from '../../errors.ts'
 import type { AuditValue } from '../../ports.ts'
 import type { Explanation } from '../../wire/status-messages.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
@@ -18,7 +18,6 @@ import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 type Row = readonly [string, string]
 
@@ -128,23 +127,17 @@ async function askDaemon(context: CommandContext, sequence: number): Promise<Exp
 }
 
 export const command: Command = {
-  name: 'why',
-  summary: SUMMARIES.why,
   usage: ['why SEQ'],
   options: OPERATOR_OPTIONS,
-  examples: [
-    {
-      line: 'sass-edge why 1042',
-      does: 'the decision of that record, in words while the daemon remembers it',
-    },
-    { line: 'sass-edge why 1042 --json', does: 'the same for a script' },
-  ],
+  examples: {
+    'sass-edge why 1042': 'the decision of that record, in words while the daemon remembers it',
+    'sass-edge why 1042 --json': 'the same for a script',
+  },
   async run(context) {
     const [word] = takeWords(context, 1)
     const sequence = wholeNumber(word ?? '', 1, Number.MAX_SAFE_INTEGER)
     if (sequence === undefined)
-      throw new SassError(
-        'USAGE',
+      throw misuse(
         'why takes the number of a record: it is in the log as seq, and the last one in sass-edge status.',
       )
     const told = await askDaemon(context, sequence)
@@ -154,8 +147,7 @@ export const command: Command = {
     }
     const { record, lastSequence } = findRecord(localState(context).config.audit.directory, sequence)
     if (record === undefined)
-      throw new SassError(
-        'USAGE',
+      throw misuse(
         `The audit chain has no record ${sequence}${lastSequence === 0 ? '' : `; its last one is ${lastSequence}`}: see sass-edge status.`,
       )
     tellRecord(context, record, sequence)

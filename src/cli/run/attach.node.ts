@@ -6,7 +6,7 @@
 import { isatty } from 'node:tty'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import type { Client } from '../../client/client.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse, SassError } from '../../errors.ts'
 import {
   connectDevice,
   DEVICE_OPTIONS,
@@ -18,7 +18,6 @@ import { takeWords } from '../common/local-config.node.ts'
 import { isGiven } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { isWholeId, pickId, plainId } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { tailOf, terminalOf } from './exec.node.ts'
 import { createRemoteSession } from './remote-session.node.ts'
 
@@ -42,7 +41,7 @@ function beginning(context: CommandContext): { readonly tail?: number } {
   const tail = tailOf(context)
   if (!isGiven(context.arguments.options, 'from-start')) return { tail: tail ?? SHOWN_BYTES }
   if (tail === undefined) return {}
-  throw new SassError('USAGE', '--tail and --from-start say two things; give one of them.')
+  throw misuse('--tail and --from-start say two things; give one of them.')
 }
 
 /** That a device does not know an id proves nothing: it may have forgotten it. */
@@ -57,28 +56,23 @@ function unknownId(error: unknown, id: string): unknown {
 }
 
 export const command: Command = {
-  name: 'attach',
-  summary: SUMMARIES.attach,
   usage: ['attach [TARGET] ID'],
-  options: [
-    { name: 'tail', value: 'BYTES', description: `begin so many bytes before the end; else ${SHOWN_BYTES}` },
-    { name: 'from-start', description: 'begin with the oldest that the device still has' },
-    {
-      name: 'stdin',
-      description: 'what comes on stdin goes to it; the keys of a terminal session always do',
-    },
-    RECONNECT_OPTION,
+  options: {
+    '--tail BYTES': `begin so many bytes before the end; else ${SHOWN_BYTES}`,
+    '--from-start': 'begin with the oldest that the device still has',
+    '--stdin': 'what comes on stdin goes to it; the keys of a terminal session always do',
+    ...RECONNECT_OPTION,
     ...OUTPUT_OPTIONS,
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge attach 5f3a', does: 'to the execution whose id begins so; see sass-edge jobs' },
-    { line: 'sass-edge attach --from-start edge7 5f3a >log', does: 'all that edge7 has of its output' },
-  ],
+  },
+  examples: {
+    'sass-edge attach 5f3a': 'to the execution whose id begins so; see sass-edge jobs',
+    'sass-edge attach --from-start edge7 5f3a >log': 'all that edge7 has of its output',
+  },
   async run(context) {
     const words = takeWords(context, 2)
     const prefix = words.at(-1)
-    if (prefix === undefined) throw new SassError('USAGE', 'No id is given: copy one from sass-edge jobs.')
+    if (prefix === undefined) throw misuse('No id is given: copy one from sass-edge jobs.')
     const target = words.length > 1 ? words[0] : undefined
     isWholeId(prefix, EXECUTION)
     const start = beginning(context)

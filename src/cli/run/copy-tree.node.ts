@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { errnoOf, errnoText } from '../../base/files.node.ts'
 import type { Client, Transferred } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { joinRemote, staysInside } from '../words/copy-place.ts'
 
 /** As many at once as leave one of a caller's transfers to somebody else. */
@@ -20,13 +20,16 @@ const PERMISSIONS = 0o777
 const OWNER = 0o700
 
 /** Runs jobs, a few at once; the first error ends it, once those under way have ended. */
-async function inParallel(jobs: readonly (() => Promise<unknown>)[]): Promise<void> {
+async function inParallel<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
   let next = 0
   let failure: { readonly error: unknown } | undefined
   const worker = async () => {
-    for (let job = jobs[next++]; job !== undefined && failure === undefined; job = jobs[next++]) {
+    for (let item = items[next++]; item !== undefined && failure === undefined; item = items[next++]) {
       try {
-        await job()
+        await work(item)
       } catch (error) {
         failure ??= { error }
       }
@@ -81,12 +84,7 @@ async function walkLocal(copier: Copier, root: string): Promise<Found> {
     await enter('')
   } catch (cause) {
     if (errnoOf(cause) === undefined) throw cause
-    throw new SassError(
-      'USAGE',
-      `${root} cannot be read whole, since ${errnoText(errnoOf(cause))}.`,
-      { path: root },
-      cause,
-    )
+    throw misuse(`${root} cannot be read whole, since ${errnoText(errnoOf(cause))}.`, { path: root }, cause)
   }
   return found
 }
@@ -99,12 +97,8 @@ export async function sendTree(copier: Copier, local: string, remote: string): P
     await copier.client.makeDirectory(joinRemote(remote, path), mode | OWNER)
     copier.count.directories++
   }
-  await inParallel(
-    files.map(
-      ({ path, mode }) =>
-        () =>
-          copier.send(join(local, path), joinRemote(remote, path), path, mode),
-    ),
+  await inParallel(files, ({ path, mode }) =>
+    copier.send(join(local, path), joinRemote(remote, path), path, mode),
   )
   for (const { path, target } of links) {
     await copier.client.makeLink(joinRemote(remote, path), target)
@@ -162,12 +156,7 @@ async function makeLocalDirectory(path: string, isRoot: boolean): Promise<void> 
   } catch (cause) {
     const stats = errnoOf(cause) === 'EEXIST' ? await lstat(path) : undefined
     if (stats?.isDirectory() === true || (isRoot && stats?.isSymbolicLink() === true)) return
-    throw new SassError(
-      'USAGE',
-      `The directory ${path} cannot be made, since ${errnoText(errnoOf(cause))}.`,
-      { path },
-      cause,
-    )
+    throw misuse(`The directory ${path} cannot be made, since ${errnoText(errnoOf(cause))}.`, { path }, cause)
   }
 }
 
@@ -178,12 +167,8 @@ export async function receiveTree(copier: Copier, remote: string, local: string)
     await makeLocalDirectory(join(local, path), path === '')
     copier.count.directories++
   }
-  await inParallel(
-    files.map(
-      ({ path, mode }) =>
-        () =>
-          copier.receive(joinRemote(remote, path), join(local, path), path, mode),
-    ),
+  await inParallel(files, ({ path, mode }) =>
+    copier.receive(joinRemote(remote, path), join(local, path), path, mode),
   )
   for (const { path, target } of links) {
     await unlink(join(local, path)).catch(() => {})

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { errnoOf, errnoText } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Client, Transferred } from '../../client/client.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse } from '../../errors.ts'
 import { MAX_WINDOW_BYTES } from '../../limits.ts'
 import { connectDevice, DEVICE_OPTIONS, RECONNECT_OPTION, reconnecting } from '../common/device.node.ts'
 import { createLinkLine } from '../common/link-line.node.ts'
@@ -25,7 +25,6 @@ import {
   sizeText,
 } from '../words/copy-place.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { createProgress } from './copy-progress.node.ts'
 import type { Copier, Counts } from './copy-tree.node.ts'
 import { receiveTree, sendTree } from './copy-tree.node.ts'
@@ -92,12 +91,7 @@ async function localKind(path: string): Promise<'file' | 'directory' | 'missing'
     return (await stat(path)).isDirectory() ? 'directory' : 'file'
   } catch (cause) {
     if (errnoOf(cause) === 'ENOENT') return 'missing'
-    throw new SassError(
-      'USAGE',
-      `${path} cannot be looked at, since ${errnoText(errnoOf(cause))}.`,
-      { path },
-      cause,
-    )
+    throw misuse(`${path} cannot be looked at, since ${errnoText(errnoOf(cause))}.`, { path }, cause)
   }
 }
 
@@ -113,9 +107,9 @@ async function isRemoteDirectory(client: Client, path: string): Promise<boolean>
 /** Before anybody is called. */
 async function refuseUnsendable(local: string, deep: boolean): Promise<void> {
   const kind = await localKind(local)
-  if (kind === 'missing') throw new SassError('USAGE', `There is no ${local} here to copy.`, { path: local })
+  if (kind === 'missing') throw misuse(`There is no ${local} here to copy.`, { path: local })
   if (kind === 'directory' && !deep)
-    throw new SassError('USAGE', `${local} is a directory; copy it with -r.`, { path: local })
+    throw misuse(`${local} is a directory; copy it with -r.`, { path: local })
 }
 
 /** Gives the digest where it was one file. */
@@ -151,7 +145,7 @@ async function receive(
     await receiveTree(copier, remote, to)
     return undefined
   }
-  if (name === '') throw new SassError('USAGE', 'The path on the device names a directory; copy it with -r.')
+  if (name === '') throw misuse('The path on the device names a directory; copy it with -r.')
   return (await copier.receive(remote, to, name)).sha256
 }
 
@@ -160,45 +154,36 @@ function withPort(context: CommandContext, target: string | undefined): string |
   const text = optionValue(context.arguments.options, 'port')
   if (text === undefined) return target
   if (target === undefined || wholeNumber(text, 1, 65_535) === undefined)
-    throw new SassError(
-      'USAGE',
-      `--port ${text} must be a number from 1 to 65535, and needs a HOST before the path.`,
-    )
+    throw misuse(`--port ${text} must be a number from 1 to 65535, and needs a HOST before the path.`)
   return `${target}:${text}`
 }
 
 function sidesOf(context: CommandContext): readonly [CopyPlace, CopyPlace] {
   const [from, to, ...more] = [...context.arguments.positionals, ...(context.arguments.rest ?? [])]
   if (from === undefined || to === undefined || more.length > 0)
-    throw new SassError(
-      'USAGE',
-      'A copy has two sides: write sass-edge cp SRC DST, one of them as HOST:PATH.',
-    )
+    throw misuse('A copy has two sides: write sass-edge cp SRC DST, one of them as HOST:PATH.')
   const sides = [readCopyPlace(from), readCopyPlace(to)] as const
   if (sides[0].kind === sides[1].kind)
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       'One side of a copy is on a device and the other is here: write one of them as HOST:PATH, or :PATH for the nearest daemon.',
     )
   return sides
 }
 
 export const command: Command = {
-  name: 'cp',
-  summary: SUMMARIES.cp,
   usage: ['cp [-r] SRC [AGENT@]HOST:PATH', 'cp [-r] [AGENT@]HOST:PATH DST', 'cp [-r] SRC :PATH'],
-  options: [
-    { name: 'recursive', short: 'r', description: 'whole directories, with links that stay inside' },
-    { name: 'compress', short: 'z', description: 'compress what is sent' },
-    { name: 'port', value: 'PORT', description: 'the port of HOST, where it is not the usual one' },
-    RECONNECT_OPTION,
+  options: {
+    '-r, --recursive': 'whole directories, with links that stay inside',
+    '-z, --compress': 'compress what is sent',
+    '--port PORT': 'the port of HOST, where it is not the usual one',
+    ...RECONNECT_OPTION,
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge cp app.tar edge7:/srv/app.tar', does: 'into the branch there; merge it to keep it' },
-    { line: 'sass-edge cp edge7:logs/app.log .', does: 'relative paths begin in the workspace' },
-    { line: 'sass-edge cp -r site :www', does: 'a directory to the daemon of the nearest .sass-edge' },
-  ],
+  },
+  examples: {
+    'sass-edge cp app.tar edge7:/srv/app.tar': 'into the branch there; merge it to keep it',
+    'sass-edge cp edge7:logs/app.log .': 'relative paths begin in the workspace',
+    'sass-edge cp -r site :www': 'a directory to the daemon of the nearest .sass-edge',
+  },
   async run(context) {
     const [from, to] = sidesOf(context)
     const deep = isGiven(context.arguments.options, 'recursive')

@@ -3,14 +3,13 @@
  * @module
  */
 import { isatty } from 'node:tty'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { TIMEOUT_MAX_SECONDS } from '../../limits.ts'
 import { DEVICE_OPTIONS, OUTPUT_OPTIONS, RECONNECT_OPTION, reconnecting } from '../common/device.node.ts'
 import { hasNoInput } from '../common/stdio.node.ts'
 import { isGiven, optionValue, optionValues, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { connectRunning } from './connect-running.node.ts'
 import { createRemoteSession } from './remote-session.node.ts'
 
@@ -23,10 +22,7 @@ function environmentOf(context: CommandContext): Record<string, string> | undefi
       if (equals > 0) return [pair.slice(0, equals), pair.slice(equals + 1)]
       const value = context.environment[pair]
       if (value !== undefined) return [pair, value]
-      throw new SassError(
-        'USAGE',
-        `-e ${pair} has no value here and is not set in this environment; write -e ${pair}=VALUE.`,
-      )
+      throw misuse(`-e ${pair} has no value here and is not set in this environment; write -e ${pair}=VALUE.`)
     }),
   )
 }
@@ -36,47 +32,36 @@ function timeoutOf(context: CommandContext): number | undefined {
   if (text === undefined) return undefined
   const seconds = wholeNumber(text, 1, TIMEOUT_MAX_SECONDS)
   if (seconds === undefined)
-    throw new SassError(
-      'USAGE',
-      `--timeout ${text} is not a number of seconds from 1 to ${TIMEOUT_MAX_SECONDS}.`,
-    )
+    throw misuse(`--timeout ${text} is not a number of seconds from 1 to ${TIMEOUT_MAX_SECONDS}.`)
   return seconds
 }
 
 export const command: Command = {
-  name: 'exec',
-  summary: SUMMARIES.exec,
   usage: ['exec [TARGET] [OPTIONS] -- CMD [ARGS...]'],
-  options: [
-    { name: 'cwd', value: 'DIR', description: 'where the command starts; else in the workspace' },
-    {
-      name: 'env',
-      short: 'e',
-      value: 'NAME[=VALUE]',
-      repeat: true,
-      description: 'set an environment variable',
-    },
-    { name: 'pty', description: 'give the command a terminal' },
-    { name: 'timeout', value: 'SECONDS', description: 'end it after this time' },
-    { name: 'keep-background', description: 'what it leaves running stays when it ends' },
-    { name: 'detach', description: 'print the id as soon as it runs, and leave it running' },
-    { name: 'id', value: 'HEX', description: '32 hexadecimal digits; the same id never starts twice' },
-    { name: 'tail', value: 'BYTES', description: 'of an id that runs or ran: only the end of its output' },
-    RECONNECT_OPTION,
+  options: {
+    '--cwd DIR': 'where the command starts; else in the workspace',
+    '-e, --env NAME[=VALUE]...': 'set an environment variable',
+    '--pty': 'give the command a terminal',
+    '--timeout SECONDS': 'end it after this time',
+    '--keep-background': 'what it leaves running stays when it ends',
+    '--detach': 'print the id as soon as it runs, and leave it running',
+    '--id HEX': '32 hexadecimal digits; the same id never starts twice',
+    '--tail BYTES': 'of an id that runs or ran: only the end of its output',
+    ...RECONNECT_OPTION,
     ...OUTPUT_OPTIONS,
     ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge exec -- uname -a', does: 'on the daemon of the nearest .sass-edge' },
-    { line: 'tar c . | sass-edge exec edge7 -- tar t', does: 'bytes pass through both ways' },
-    { line: 'sass-edge exec --detach -- make -j2', does: 'prints the id; see sass-edge jobs' },
-  ],
+  },
+  examples: {
+    'sass-edge exec -- uname -a': 'on the daemon of the nearest .sass-edge',
+    'tar c . | sass-edge exec edge7 -- tar t': 'bytes pass through both ways',
+    'sass-edge exec --detach -- make -j2': 'prints the id; see sass-edge jobs',
+  },
   async run(context) {
     const { options, positionals, rest } = context.arguments
     // The command stands behind `--` alone: no word of it can be taken for a TARGET or an option of ours.
     const [program, ...args] = rest ?? []
     if (program === undefined || positionals.length > 1) {
-      throw new SassError('USAGE', 'No command is given: write sass-edge exec [TARGET] -- CMD ARGS.')
+      throw misuse('No command is given: write sass-edge exec [TARGET] -- CMD ARGS.')
     }
     const [target] = positionals
     const isDetached = isGiven(options, 'detach')
@@ -118,8 +103,7 @@ export const command: Command = {
 export function tailOf(context: CommandContext): number | undefined {
   const text = optionValue(context.arguments.options, 'tail')
   const bytes = text === undefined ? undefined : wholeNumber(text, 0, Number.MAX_SAFE_INTEGER)
-  if (text !== undefined && bytes === undefined)
-    throw new SassError('USAGE', `--tail ${text} is not a number of bytes.`)
+  if (text !== undefined && bytes === undefined) throw misuse(`--tail ${text} is not a number of bytes.`)
   return bytes
 }
 

@@ -4,30 +4,25 @@
  * Rules: docs/handoffs.md.
  * @module
  */
+
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { errnoOf, errnoText } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Client, Handoff, HandoffArtifact, TakenHandoff } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { HANDOFF_BYTES } from '../../limits.ts'
-import { connectDevice, connectOperator, DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
-import { utcTime } from '../common/operator.node.ts'
+import { asAgent, asEither, humanNote, OPERATOR_OPTIONS, utcTime } from '../common/operator.node.ts'
+import { systemError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { alignColumns, isWholeId, pickId, plainId, shortDuration } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
+import { alignColumns, findId, shortDuration } from '../words/listing.ts'
 
 const HANDOFF = Object.freeze({ name: 'handoff', listedBy: 'sass-edge handoff list' })
 const MARK_BYTES = 8
 const STDIN = '-'
-
-const connect = (context: CommandContext) =>
-  connectDevice(context, optionValue(context.arguments.options, 'target'))
 
 function toObject(handoff: Handoff): object {
   return {
@@ -52,10 +47,13 @@ function readWhole(context: CommandContext, path: string): string {
   try {
     return readFileSync(path === STDIN ? 0 : resolve(context.cwd, path), 'utf8')
   } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
-    const sentence = `The handoff cannot be read from ${path}, since ${errnoText(errno)}: name a file of JSON, or - for stdin.`
-    throw new SassError('USAGE', sentence, { path, errno }, cause)
+    throw systemError(
+      cause,
+      'USAGE',
+      path,
+      (since) =>
+        `The handoff cannot be read from ${path}, since ${since}: name a file of JSON, or - for stdin.`,
+    )
   }
 }
 
@@ -65,8 +63,7 @@ function messageOf(context: CommandContext, path: string, to: string | undefined
   if (to === undefined) return text
   const parsed = parseStrictJson(text, { size: HANDOFF_BYTES })
   if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value))
-    throw new SassError(
-      'USAGE',
+    throw misuse(
       `${path} is not one JSON object of at most ${HANDOFF_BYTES} bytes${parsed.ok ? '' : `: ${parsed.problem}`}; see docs/handoffs.md for what a handoff holds.`,
     )
   return JSON.stringify({ ...parsed.value, to_agent: to })
@@ -90,20 +87,13 @@ function doneLines({ hidden, isMarked, injection, artifacts }: Handoff): string[
 async function send(context: CommandContext): Promise<number> {
   const { options } = context.arguments
   const file = optionValue(options, 'file')
-  if (file === undefined)
-    throw new SassError('USAGE', 'No message is given: write --file FILE, or --file - for stdin.')
+  if (file === undefined) throw misuse('No message is given: write --file FILE, or --file - for stdin.')
   const message = messageOf(context, file, optionValue(options, 'to'))
-  const client = await connect(context)
-  const sent = await client.handoffs.send(message, ({ kind }) => {
-    if (kind === 'operator')
-      context.output.note('A human is asked whether it may go: sass-edge confirm list.')
-  })
-  await client.close()
-  context.output.result(toObject(sent), [
+  const sent = await asAgent(context, ({ handoffs }) => handoffs.send(message, humanNote(context)))
+  return context.output.result(toObject(sent), [
     `Handoff ${sent.id} waits for ${visible(sent.to)} until ${utcTime(sent.expiresAt)}.`,
     ...doneLines(sent),
   ])
-  return EXIT.OK
 }
 
 function table(handoffs: readonly Handoff[], nowSeconds: number): string[] {
@@ -121,18 +111,12 @@ function table(handoffs: readonly Handoff[], nowSeconds: number): string[] {
 }
 
 async function list(context: CommandContext): Promise<number> {
-  const { options } = context.arguments
-  const client = options.has('all')
-    ? await connectOperator(context, optionValue(options, 'target'))
-    : await connect(context)
-  const { handoffs, total } = await client.handoffs.list()
-  await client.close()
+  const { handoffs, total } = await asEither(context, (client) => client.handoffs.list())
   const more = total - handoffs.length
-  context.output.result({ handoffs: handoffs.map(toObject), total }, [
+  return context.output.result({ handoffs: handoffs.map(toObject), total }, [
     ...table(handoffs, Math.floor(Date.now() / 1_000)),
     ...(more > 0 ? [`${more} older ones are not listed.`] : []),
   ])
-  return EXIT.OK
 }
 
 /** The content between marks; each line safe for a terminal. */
@@ -154,8 +138,7 @@ function placesIn(directory: string, artifacts: readonly HandoffArtifact[]): Rea
   const brought = artifacts.filter(({ sha256 }) => sha256 !== undefined)
   const places = new Map(brought.map(({ path }) => [join(directory, resolve('/', path)), path]))
   if (places.size === brought.length) return places
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     'Two of the files that came with it would lie at the same place, so none was written: read them one by one.',
   )
 }
@@ -167,8 +150,12 @@ async function bring(client: Client, taken: TakenHandoff, directory: string): Pr
     // A new one: so nothing of this machine is written over.
     mkdirSync(directory)
   } catch (cause) {
-    const why = `since ${errnoText(errnoOf(cause))}`
-    throw new SassError('USAGE', `${directory} cannot be made, ${why}: name a new directory.`, {}, cause)
+    throw systemError(
+      cause,
+      'USAGE',
+      directory,
+      (why) => `${directory} cannot be made, since ${why}: name a new directory.`,
+    )
   }
   const told = new Map(taken.artifacts.map(({ path, sha256 }) => [path, sha256]))
   for (const [place, path] of places) {
@@ -185,53 +172,43 @@ async function bring(client: Client, taken: TakenHandoff, directory: string): Pr
 
 async function take(context: CommandContext, given: string): Promise<number> {
   const into = optionValue(context.arguments.options, 'into')
-  const client = await connect(context)
-  const prefix = plainId(given)
-  const id = isWholeId(prefix, HANDOFF)
-    ? prefix
-    : pickId(
-        prefix,
-        (await client.handoffs.list()).handoffs.map((each) => each.id),
-        HANDOFF,
-      )
-  const taken = await client.handoffs.take(id)
-  if (into !== undefined) await bring(client, taken, resolve(context.cwd, into))
-  await client.close()
+  const taken = await asAgent(context, async (client) => {
+    const ids = async () => (await client.handoffs.list()).handoffs.map(({ id }) => id)
+    const taken = await client.handoffs.take(await findId(given, ids, HANDOFF))
+    if (into !== undefined) await bring(client, taken, resolve(context.cwd, into))
+    return taken
+  })
   const content: unknown = JSON.parse(taken.content)
-  context.output.result({ ...toObject(taken), content_source: taken.source, content }, takenLines(taken))
-  return EXIT.OK
+  return context.output.result(
+    { ...toObject(taken), content_source: taken.source, content },
+    takenLines(taken),
+  )
 }
 
 export const command: Command = {
-  name: 'handoff',
-  summary: SUMMARIES.handoff,
   usage: [
     'handoff send --to AGENT --file FILE',
     'handoff list [--all]',
     'handoff take ID [--into DIRECTORY]',
   ],
-  options: [
-    { name: 'to', value: 'AGENT', description: 'send: for whom it is; else to_agent of the message' },
-    { name: 'file', value: 'FILE', description: 'send: the message, JSON of at most 8 KiB; - for stdin' },
-    { name: 'into', value: 'DIRECTORY', description: 'take: writes what came with it into a new directory' },
-    { name: 'all', description: 'list: those of every agent, to an operator' },
-    { name: 'target', value: 'TARGET', description: 'the device; else that of the nearest .sass-edge' },
-    ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge handoff send --to helper --file work.json', does: 'hands a task to another agent' },
-    { line: 'sass-edge handoff list --agent helper', does: 'what waits for helper' },
-    { line: 'sass-edge handoff take 5f3a --agent helper', does: 'reads it; from then on it is taken' },
-    { line: 'sass-edge handoff take 5f3a --into work', does: 'and gives the files that came with it' },
-  ],
+  options: {
+    '--to AGENT': 'send: for whom it is; else to_agent of the message',
+    '--file FILE': 'send: the message, JSON of at most 8 KiB; - for stdin',
+    '--into DIRECTORY': 'take: writes what came with it into a new directory',
+    '--all': 'list: those of every agent, to an operator',
+    ...OPERATOR_OPTIONS,
+  },
+  examples: {
+    'sass-edge handoff send --to helper --file work.json': 'hands a task to another agent',
+    'sass-edge handoff list --agent helper': 'what waits for helper',
+    'sass-edge handoff take 5f3a --agent helper': 'reads it; from then on it is taken',
+    'sass-edge handoff take 5f3a --into work': 'and gives the files that came with it',
+  },
   async run(context) {
     const [action, id] = takeWords(context, 2)
     if (action === 'send' && id === undefined) return send(context)
     if (action === 'list' && id === undefined) return list(context)
     if (action === 'take' && id !== undefined) return take(context, id)
-    throw new SassError(
-      'USAGE',
-      'handoff can send --file FILE, list and take ID: see sass-edge handoff --help.',
-    )
+    throw misuse('handoff can send --file FILE, list and take ID: see sass-edge handoff --help.')
   },
 }

@@ -9,9 +9,7 @@ import type { ExecutionSummary } from '../../wire/messages.ts'
 import { connectOperator, DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns, shortDuration } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 
 const STATES = ['starting', 'running', 'finished', 'not started', 'outcome unknown'] as const
 
@@ -51,14 +49,15 @@ function table(jobs: readonly ExecutionSummary[], nowSeconds: number): string[] 
 }
 
 export const command: Command = {
-  name: 'jobs',
-  summary: SUMMARIES.jobs,
   usage: ['jobs [TARGET]'],
-  options: [{ name: 'all', description: 'also those that have ended, for a day' }, ...DEVICE_OPTIONS],
-  examples: [
-    { line: 'sass-edge jobs', does: 'what runs now' },
-    { line: 'sass-edge jobs --all edge7', does: 'and what has ended, newest first' },
-  ],
+  options: {
+    '--all': 'also those that have ended, for a day',
+    ...DEVICE_OPTIONS,
+  },
+  examples: {
+    'sass-edge jobs': 'what runs now',
+    'sass-edge jobs --all edge7': 'and what has ended, newest first',
+  },
   async run(context) {
     const client = await connectOperator(context, takeWords(context, 1)[0])
     const everything = await client.executions()
@@ -70,7 +69,6 @@ export const command: Command = {
       jobs.length === 0 && everything.length > 0
         ? [`Nothing runs now; ${everything.length} have ended (--all).`]
         : table(jobs, Math.floor(Date.now() / 1_000))
-    context.output.result({ jobs: jobs.map(toObject) }, lines)
-    return EXIT.OK
+    return context.output.result({ jobs: jobs.map(toObject) }, lines)
   },
 }

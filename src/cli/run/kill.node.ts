@@ -2,17 +2,14 @@
  * `sass-edge kill ID [SIGNAL]`: a signal to the process group of an execution; KILL goes to every process of it.
  * @module
  */
+
 import { constants } from 'node:os'
 import { encodeHex } from '../../base/encoding/hex.ts'
-import type { Client } from '../../client/client.node.ts'
-import { SassError } from '../../errors.ts'
-import { connectOperator, DEVICE_OPTIONS } from '../common/device.node.ts'
+import { misuse } from '../../errors.ts'
 import { takeWords } from '../common/local-config.node.ts'
-import { optionValue } from '../words/arguments.ts'
+import { asOperator, OPERATOR_OPTIONS } from '../common/operator.node.ts'
 import type { Command } from '../words/command.ts'
-import { EXIT } from '../words/exit-codes.ts'
-import { isWholeId, pickId, plainId } from '../words/listing.ts'
-import { SUMMARIES } from '../words/summaries.ts'
+import { findId } from '../words/listing.ts'
 
 const SIGNALS: Readonly<Record<string, number>> = constants.signals
 const EXECUTION = Object.freeze({ name: 'execution', listedBy: 'sass-edge jobs --all' })
@@ -21,42 +18,31 @@ function signalNumber(word: string): number {
   const name = word.toUpperCase().replace(/^(SIG)?/, 'SIG')
   const number = /^[0-9]{1,2}$/.test(word) ? Number(word) : SIGNALS[name]
   if (number !== undefined && number >= 1 && number <= 64) return number
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `${JSON.stringify(word.slice(0, 16))} is no signal: write a name such as TERM or a number from 1 to 64.`,
   )
 }
 
-/** The one running execution whose id begins so. */
-async function resolveId(client: Client, given: string): Promise<string> {
-  const prefix = plainId(given)
-  if (isWholeId(prefix, EXECUTION)) return prefix
-  const ids = (await client.executions()).map(({ execution_id }) => encodeHex(execution_id))
-  return pickId(prefix, ids, EXECUTION)
-}
-
 export const command: Command = {
-  name: 'kill',
-  summary: SUMMARIES.kill,
   usage: ['kill ID [SIGNAL]'],
-  options: [
-    { name: 'target', value: 'TARGET', description: 'the device; else that of the nearest .sass-edge' },
-    ...DEVICE_OPTIONS,
-  ],
-  examples: [
-    { line: 'sass-edge kill 5f3a', does: 'SIGTERM to the execution whose id begins so' },
-    { line: 'sass-edge kill 5f3a KILL', does: 'ends every process of it' },
-  ],
+  options: {
+    ...OPERATOR_OPTIONS,
+  },
+  examples: {
+    'sass-edge kill 5f3a': 'SIGTERM to the execution whose id begins so',
+    'sass-edge kill 5f3a KILL': 'ends every process of it',
+  },
   async run(context) {
     const [prefix, word] = takeWords(context, 2)
-    if (prefix === undefined) throw new SassError('USAGE', 'No id is given: copy one from sass-edge jobs.')
+    if (prefix === undefined) throw misuse('No id is given: copy one from sass-edge jobs.')
     const number = signalNumber(word ?? 'TERM')
-    const client = await connectOperator(context, optionValue(context.arguments.options, 'target'))
-    const id = await resolveId(client, prefix)
-    if (number === constants.signals.SIGKILL) await client.cancel(id)
-    else await client.signal(id, number)
-    await client.close()
-    context.output.result({ id, signal: number }, [])
-    return EXIT.OK
+    const id = await asOperator(context, async (client) => {
+      const ids = async () => (await client.executions()).map((each) => encodeHex(each.execution_id))
+      const found = await findId(prefix, ids, EXECUTION)
+      if (number === constants.signals.SIGKILL) await client.cancel(found)
+      else await client.signal(found, number)
+      return found
+    })
+    return context.output.result({ id, signal: number }, [])
   },
 }

@@ -4,6 +4,7 @@
  * come back. What `exec`, `shell` and `attach` share.
  * @module
  */
+
 import { constants } from 'node:os'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { visible } from '../../base/text/visible.ts'
@@ -25,6 +26,7 @@ import { createWaitingLine } from '../common/waiting-line.node.ts'
 import type { CommandContext, Output } from '../words/command.ts'
 import { EXIT, exitOfError, exitOfRemote } from '../words/exit-codes.ts'
 import { findingsSentence } from '../words/findings.ts'
+import { signalName } from '../words/signal-name.node.ts'
 import { attachLine } from './attach-line.ts'
 import { feed, forwardSize } from './feed.node.ts'
 import { forwardSignals } from './forward-signals.node.ts'
@@ -54,11 +56,6 @@ const NEW_LINE = 0x0a
 
 function later(ms: number): Promise<false> {
   return new Promise((resolve) => setTimeout(resolve, ms, false))
-}
-
-function signalName(number: number): string {
-  const found = Object.entries(constants.signals).find(([, value]) => value === number)
-  return found?.[0].replace(/^SIG/, '') ?? String(number)
 }
 
 /** `target` as it was typed: to say how to come back. */

@@ -5,11 +5,10 @@
  * @module
  */
 import { isatty } from 'node:tty'
-import { SassError } from '../../errors.ts'
+import { misuse } from '../../errors.ts'
 import { reconnecting } from '../common/device.node.ts'
 import { hasNoInput } from '../common/stdio.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { connectRunning } from './connect-running.node.ts'
 import { terminalOf } from './exec.node.ts'
 import { createRemoteSession } from './remote-session.node.ts'
@@ -27,24 +26,17 @@ function asOptions(context: CommandContext, { keyFile, compress }: RemoteCommand
 }
 
 export const command: Command = {
-  name: 'rsh',
-  summary: SUMMARIES.rsh,
   usage: ['rsh [-l AGENT] [-p PORT] [-i KEYFILE] [-C] [-n] [-t] [AGENT@]HOST COMMAND'],
-  options: [],
-  examples: [
-    {
-      line: "rsync -a -e 'sass-edge rsh' src/ edge7:src/",
-      does: 'copies a tree into the workspace of edge7',
-    },
-    {
-      line: "GIT_SSH_COMMAND='sass-edge rsh' git clone edge7:repo",
-      does: 'clones a repository that is in the workspace there',
-    },
-    { line: 'sass-edge rsh local uname -a', does: 'on the daemon of the nearest .sass-edge' },
-  ],
+  options: {},
+  examples: {
+    "rsync -a -e 'sass-edge rsh' src/ edge7:src/": 'copies a tree into the workspace of edge7',
+    "GIT_SSH_COMMAND='sass-edge rsh' git clone edge7:repo":
+      'clones a repository that is in the workspace there',
+    'sass-edge rsh local uname -a': 'on the daemon of the nearest .sass-edge',
+  },
   async run(given) {
     const read = readRshWords(given.arguments.rest ?? [])
-    if (!read.ok) throw new SassError('USAGE', `sass-edge rsh: ${read.problem}: ${read.hint}.`)
+    if (!read.ok) throw misuse(`sass-edge rsh: ${read.problem}: ${read.hint}.`)
     const { command: asked } = read
     const target = asked.target === LOCAL ? undefined : asked.target
     const context = asOptions(given, asked)

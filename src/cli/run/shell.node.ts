@@ -4,7 +4,7 @@
  */
 import { isatty } from 'node:tty'
 import type { Client } from '../../client/client.node.ts'
-import { asSassError, SassError } from '../../errors.ts'
+import { asSassError, misuse, SassError } from '../../errors.ts'
 import {
   connectDevice,
   DEVICE_OPTIONS,
@@ -13,7 +13,6 @@ import {
   reconnecting,
 } from '../common/device.node.ts'
 import type { Command, CommandContext } from '../words/command.ts'
-import { SUMMARIES } from '../words/summaries.ts'
 import { terminalOf } from './exec.node.ts'
 import { createRemoteSession, type RemoteSession } from './remote-session.node.ts'
 
@@ -38,21 +37,20 @@ async function open(
 }
 
 export const command: Command = {
-  name: 'shell',
-  summary: SUMMARIES.shell,
   usage: ['shell [TARGET] [-- CMD [ARGS...]]'],
-  options: [RECONNECT_OPTION, ...OUTPUT_OPTIONS, ...DEVICE_OPTIONS],
-  examples: [
-    { line: 'sass-edge shell', does: 'bash or sh of the nearest device' },
-    { line: 'sass-edge shell edge7 -- htop', does: 'any program that wants a terminal' },
-  ],
+  options: {
+    ...RECONNECT_OPTION,
+    ...OUTPUT_OPTIONS,
+    ...DEVICE_OPTIONS,
+  },
+  examples: {
+    'sass-edge shell': 'bash or sh of the nearest device',
+    'sass-edge shell edge7 -- htop': 'any program that wants a terminal',
+  },
   async run(context) {
     const { positionals, rest } = context.arguments
     if (positionals.length > 1)
-      throw new SassError(
-        'USAGE',
-        'More than one device is named: write sass-edge shell [TARGET] [-- CMD ARGS].',
-      )
+      throw misuse('More than one device is named: write sass-edge shell [TARGET] [-- CMD ARGS].')
     const session = createRemoteSession(context, positionals[0])
     const client = await connectDevice(context, positionals[0], {
       ...reconnecting(context),

@@ -18,13 +18,30 @@ export type OptionSpec = {
   readonly description: string
 }
 
+/** Options as help writes them, each with its description: `'-r, --recursive'`, `'--key FILE'`; with `...` behind it may be repeated. */
+export type Described = Readonly<Record<string, string>>
+
+/** What is written of options, as they are read. */
+export function optionSpecs(described: Described): readonly OptionSpec[] {
+  return Object.entries(described).map(([written, description]) => {
+    const [, short, name = '', value, repeat] =
+      /^(?:-(.), )?--([a-z0-9-]+)(?: (.+?))?(\.\.\.)?$/.exec(written) ?? []
+    return {
+      ...{ name, description },
+      ...(short === undefined ? {} : { short }),
+      ...(value === undefined ? {} : { value }),
+      ...(repeat === undefined ? {} : { repeat: true }),
+    }
+  })
+}
+
 /** The options of every command. */
-export const COMMON_OPTIONS: readonly OptionSpec[] = Object.freeze([
-  { name: 'config', value: 'FILE', description: 'the configuration to use, in place of the nearest one' },
-  { name: 'json', description: 'one JSON object on stdout, or one a line where it streams' },
-  { name: 'yes', description: 'ask no question, the answer is yes' },
-  { name: 'help', short: 'h', description: 'this help' },
-])
+export const COMMON_OPTIONS = optionSpecs({
+  '--config FILE': 'the configuration to use, in place of the nearest one',
+  '--json': 'one JSON object on stdout, or one a line where it streams',
+  '--yes': 'ask no question, the answer is yes',
+  '-h, --help': 'this help',
+})
 
 /** Values by long name; a flag that was given has an empty list. */
 export type Options = ReadonlyMap<string, readonly string[]>

@@ -2,7 +2,7 @@
  * What a command of the command line is, as data and one function. One file a command, each exporting `command`.
  * @module
  */
-import type { OptionSpec, ParsedArguments } from './arguments.ts'
+import type { Described, ParsedArguments } from './arguments.ts'
 
 /** Where a command's words go: results to stdout, everything about them to stderr. */
 export type Output = {
@@ -10,8 +10,8 @@ export type Output = {
   readonly json: boolean
   /** True where stdout is a terminal that wants colours. */
   readonly colour: boolean
-  /** The result: the object with --json, else the lines. */
-  result(value: object, lines: readonly string[]): void
+  /** The result: the object with --json, else the lines. Gives the exit code of a command that has one, 0. */
+  result(value: object, lines: readonly string[]): number
   /** One line for people on stderr. */
   note(text: string): void
   /** One sentence of our own on stderr, after `sass-edge: `; with --json too. */
@@ -29,13 +29,15 @@ export type CommandContext = {
 }
 
 export type Command = {
-  readonly name: string
-  readonly summary: string
   /** The forms of the command line after `sass-edge `, like `agent add NAME`. */
   readonly usage: readonly string[]
   /** Its own options; those of every command are in COMMON_OPTIONS. */
-  readonly options: readonly OptionSpec[]
-  readonly examples: readonly { readonly line: string; readonly does: string }[]
+  readonly options: Described
+  /** Command lines, and what each does. */
+  readonly examples: Described
   /** The exit code; a thrown SassError is told and turned into one by exit-codes.ts. */
   run(context: CommandContext): Promise<number>
 }
+
+/** With its name and its line of the overview, for whoever shows commands. */
+export type NamedCommand = Command & { readonly name: string; readonly summary: string }

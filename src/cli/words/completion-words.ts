@@ -5,8 +5,8 @@
  */
 
 import type { OptionSpec } from './arguments.ts'
-import { COMMON_OPTIONS } from './arguments.ts'
-import type { Command } from './command.ts'
+import { COMMON_OPTIONS, optionSpecs } from './arguments.ts'
+import type { NamedCommand } from './command.ts'
 
 /** What a shell offers at one place; `free` is a value that only the person knows. */
 export type Offer = 'files' | 'directories' | 'targets' | 'free' | readonly string[]
@@ -70,14 +70,14 @@ function placesOf(form: string): readonly string[] {
  * The words of one command.
  * @param isForeign where its words are those of another program: no option of ours is one of them
  */
-export function commandWords(command: Command, isForeign: boolean): CommandWords {
+export function commandWords(command: NamedCommand, isForeign: boolean): CommandWords {
   const forms = command.usage.map(placesOf)
   const firsts = forms.map(([first = '']) => first)
   const places = forms.flat()
   return {
     name: command.name,
     summary: command.summary,
-    options: isForeign ? [] : [...command.options, ...COMMON_OPTIONS].map(optionWords),
+    options: isForeign ? [] : [...optionSpecs(command.options), ...COMMON_OPTIONS].map(optionWords),
     subwords: [...new Set(firsts.filter((first) => WORD.test(first)).flatMap((first) => first.split('|')))],
     target: firsts.some((first) => /^(?:AGENT@)?(?:TARGET|HOST)$/.test(first)),
     remotePath: places.some((place) => place.endsWith('HOST:PATH')),

@@ -4,8 +4,8 @@
  */
 
 import type { OptionSpec } from './arguments.ts'
-import { COMMON_OPTIONS } from './arguments.ts'
-import type { Command } from './command.ts'
+import { COMMON_OPTIONS, optionSpecs } from './arguments.ts'
+import type { NamedCommand } from './command.ts'
 import { SUMMARIES } from './summaries.ts'
 
 function columns(rows: readonly (readonly [string, string])[]): string {
@@ -23,12 +23,12 @@ function optionRow(spec: OptionSpec): readonly [string, string] {
 }
 
 /** The help of one command. */
-export function commandHelp(command: Command): string {
+export function commandHelp(command: NamedCommand): string {
   const usage = command.usage
     .map((form, index) => `${index === 0 ? 'Usage:' : '      '} sass-edge ${form}`)
     .join('\n')
-  const options = columns([...command.options, ...COMMON_OPTIONS].map(optionRow))
-  const examples = columns(command.examples.map(({ line, does }) => [line, does]))
+  const options = columns([...optionSpecs(command.options), ...COMMON_OPTIONS].map(optionRow))
+  const examples = columns(Object.entries(command.examples))
   return `sass-edge ${command.name}: ${command.summary}\n\n${usage}\n\nOptions:\n${options}\n\nExamples:\n${examples}\n`
 }
 

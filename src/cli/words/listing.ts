@@ -3,7 +3,7 @@
  * are told apart.
  * @module
  */
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 
 /** Rows of cells as lines; every column but the last is as wide as its widest cell. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
@@ -58,10 +58,24 @@ export type IdKind = { readonly name: string; readonly listedBy: string }
 export function isWholeId(text: string, { listedBy }: IdKind): boolean {
   if (WHOLE_ID.test(text)) return true
   if (/^[0-9a-f]{4,31}$/.test(text)) return false
-  throw new SassError(
-    'USAGE',
+  throw misuse(
     `${JSON.stringify(text.slice(0, 40))} is no id: copy at least ${SHORTEST_PREFIX} digits of one from ${listedBy}.`,
   )
+}
+
+/** A whole id as it is; of a beginning the one that is listed. Errors as of `pickId`. */
+export async function findId(
+  given: string,
+  list: () => Promise<readonly string[]>,
+  kind: IdKind,
+): Promise<string> {
+  const text = plainId(given)
+  return isWholeId(text, kind) ? text : pickId(text, await list(), kind)
+}
+
+/** `1 rule`, `2 rules`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 /**

@@ -8,7 +8,7 @@ import type { GateReadings } from '../../wire/egress-messages.ts'
 import type { ExecutionSummary, PingResponse } from '../../wire/messages.ts'
 import type { DeviceReadings, SecurityStatus } from '../../wire/status-messages.ts'
 import { sizeText } from './copy-place.ts'
-import { alignColumns, shortDuration, shortIds } from './listing.ts'
+import { alignColumns, counted, shortDuration, shortIds } from './listing.ts'
 
 /** The answers of one moment. `executions` are all that were listed; `atMs`, Unix time. */
 export type Snapshot = {
@@ -138,10 +138,6 @@ function linkLines({ session, today, yesterday, sessions }: SecurityStatus): str
       `           ${carried(one)} in session ${encodeHex(one.session_id).slice(0, 8)} of ${visible(one.agent_name)}${one.acts_for === undefined ? '' : ` for ${visible(one.acts_for)}`}`,
     )
   return lines
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 function deviceLines(status: SecurityStatus): string[] {

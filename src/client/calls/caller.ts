@@ -112,27 +112,24 @@ export function createCaller(
   const leaving = defer<number | undefined>()
   const connection = createConnection('client', send, take)
 
+  function over(id: number): StreamHandler | undefined {
+    const handler = handlers.get(id)
+    handlers.delete(id)
+    return handler
+  }
+
   function take(event: ConnectionEvent): void {
     switch (event.kind) {
       case 'message':
         return handlers.get(event.stream.id)?.message(event.message, event.dataBytes)
-      case 'ended': {
-        const handler = handlers.get(event.stream.id)
-        handlers.delete(event.stream.id)
-        return handler?.ended(event.message, event.dataBytes)
-      }
-      case 'status': {
-        const handler = handlers.get(event.stream.id)
-        handlers.delete(event.stream.id)
-        return handler?.failed(errorOfStatus(event.status))
-      }
-      case 'reset': {
-        const handler = handlers.get(event.stream.id)
-        handlers.delete(event.stream.id)
-        return handler?.failed(
+      case 'ended':
+        return over(event.stream.id)?.ended(event.message, event.dataBytes)
+      case 'status':
+        return over(event.stream.id)?.failed(errorOfStatus(event.status))
+      case 'reset':
+        return over(event.stream.id)?.failed(
           new SassError('CONNECTION_LOST', 'Another client took this over; it goes on there.'),
         )
-      }
       case 'credit':
         return handlers.get(event.stream.id)?.credit()
       case 'goaway':
@@ -170,8 +167,7 @@ export function createCaller(
 
   /** Leaves a stream whose messages cannot be used: what is missing of its output must not pass for all of it. */
   function abandon(id: number, error: SassError): void {
-    const handler = handlers.get(id)
-    handlers.delete(id)
+    const handler = over(id)
     connection.reset(id)
     handler?.failed(error)
   }

@@ -4,6 +4,7 @@
  * Rules: docs/protocol.md, section 3.
  * @module
  */
+import { joined } from '../../base/joined.ts'
 import { UNARY_OUTPUT_BYTES } from '../../limits.ts'
 import type { OutputSource } from '../../ports.ts'
 
@@ -26,13 +27,7 @@ export function createUnaryOutput(): UnaryOutput {
     },
     whole(source, last) {
       if (parts[source].length === 0) return last
-      const whole = new Uint8Array(partBytes[source] + last.length)
-      let at = 0
-      for (const part of [...parts[source], last]) {
-        whole.set(part, at)
-        at += part.length
-      }
-      return whole
+      return joined([...parts[source], last])
     },
   }
 }

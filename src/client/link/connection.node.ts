@@ -4,6 +4,7 @@
  * Rules: docs/protocol.md, sections 1, 2 (keepalive) and 4.
  * @module
  */
+
 import { randomFillSync } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { publicKeyOf, signWith } from '../../base/crypto/ed25519.node.ts'
@@ -30,8 +31,8 @@ import type { AskAlong, Connected } from '../calls/link.ts'
 import { firstWindow, type LinkSpeed, settledSpeed, UNKNOWN_SPEED } from '../calls/link-speed.ts'
 import { idBytes } from '../ids.node.ts'
 import { PULSE_SILENCE_METERED_MS, PULSE_SILENCE_MS } from '../limits.ts'
-import type { ClientCertificate } from './client-certificate.ts'
 import { acceptedForms, type Compression } from './compression.node.ts'
+import type { ClientCertificate } from './dial.node.ts'
 import { dialAdmin, dialTls } from './dial.node.ts'
 import { contradiction, type Head, type HeadStore } from './heads.node.ts'
 import { createPulse } from './pulse.ts'

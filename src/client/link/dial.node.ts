@@ -19,7 +19,9 @@ import {
   TLS_SIGNATURES,
 } from '../../limits.ts'
 import { type LinkSpeed, measureSpeed } from '../calls/link-speed.ts'
-import type { ClientCertificate } from './client-certificate.ts'
+
+/** Shown to a device that asks for certificates. In PEM, with its chain where it has one, and its private key. */
+export type ClientCertificate = { readonly certificatePem: string; readonly keyPem: string }
 
 export type DialOptions = {
   readonly host: string

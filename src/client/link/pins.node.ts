@@ -15,7 +15,7 @@ import { formatJson } from '../../base/encoding/json-text.ts'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { errnoOf, errnoText, readBounded, replaceFile } from '../../base/files.node.ts'
 import { type Environment, userConfigDirectory } from '../../base/user-directory.ts'
-import { SassError } from '../../errors.ts'
+import { misuse, SassError } from '../../errors.ts'
 import { PIN_FILE_BYTES } from '../../limits.ts'
 
 const FILE_MODE = 0o600
@@ -156,7 +156,7 @@ const dayOf = (wallMs: number): string => new Date(wallMs).toISOString().slice(0
  */
 export function savePin(path: string, address: string, fingerprint: string, next?: string): void {
   if (!isFingerprint(fingerprint) || (next !== undefined && !isFingerprint(next))) {
-    throw new SassError('USAGE', 'This is not a fingerprint: write sha256: and 43 characters of base64url.')
+    throw misuse('This is not a fingerprint: write sha256: and 43 characters of base64url.')
   }
   const before = loadPins(path)
   const known = before.get(address)

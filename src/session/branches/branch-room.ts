@@ -10,7 +10,7 @@ import { encodeHex } from '../../base/encoding/hex.ts'
 import { isWithin } from '../../base/text/lexical-path.ts'
 import type { Action, BranchAction } from '../../defense/facts.ts'
 import { Warrant } from '../../defense/warrant.ts'
-import { SassError } from '../../errors.ts'
+import { reasonOf, SassError } from '../../errors.ts'
 import { BRANCHES_MAX, CLOCK_FLOOR_MS, EXECUTION_ID_BYTES, MERGED_KEPT_MS } from '../../limits.ts'
 import type { AuditEvent, AuditValue, Clock, Log, Random } from '../../ports.ts'
 import type { Branch } from '../../sandbox/branch/files/branch.ts'
@@ -101,7 +101,7 @@ export function createBranches({
     } catch (cause) {
       log.write('warn', 'branch_stale', {
         branch: session,
-        reason: cause instanceof Error ? cause.message : 'unknown',
+        reason: reasonOf(cause),
       })
     }
   }
@@ -225,7 +225,7 @@ export function createBranches({
           (cause: unknown) =>
             log.write('warn', 'branch_kept', {
               branch: session,
-              reason: cause instanceof Error ? cause.message : 'unknown',
+              reason: reasonOf(cause),
             }),
         )
         .finally(() => busy.delete(session))
@@ -355,8 +355,7 @@ export function createBranches({
       try {
         await outOfUse(session, () => Promise.resolve())
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : 'unknown'
-        log.write('error', 'branch_not_stopped', { branch: session, reason })
+        log.write('error', 'branch_not_stopped', { branch: session, reason: reasonOf(cause) })
       }
     },
     stopped: bounds.stopped,

@@ -10,7 +10,7 @@ import type { CborValue } from '../../base/encoding/cbor.ts'
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
 import type { BranchAction } from '../../defense/facts.ts'
 import type { Destination } from '../../egress/destinations.ts'
-import { asSassError, CODES } from '../../errors.ts'
+import { asSassError, CODES, reasonOf } from '../../errors.ts'
 import {
   CHUNK_BYTES,
   LISTED_CHECKPOINTS,
@@ -21,6 +21,7 @@ import {
 import { STDOUT } from '../../ports.ts'
 import {
   DIFF_FORMS,
+  type Looker,
   type NamedPath,
   type Review,
   type ToldPaths,
@@ -28,15 +29,13 @@ import {
 import { choosePaths, shownPath } from '../../sandbox/branch/threads/chosen-paths.ts'
 import type { TalkedTo } from '../../wire/egress-messages.ts'
 import * as m from '../../wire/messages.ts'
-import type { MethodName } from '../../wire/methods.ts'
 import type { BranchPermit } from '../common/branch-deeds.ts'
 import type { BranchOutcome } from '../common/branch-words.ts'
 import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { attempt } from '../decisions/attempt.ts'
+import { mistake, whenReading } from '../decisions/permitted.ts'
 import { sentence } from '../standing/sentence.ts'
 import { createWaker } from '../transfers/transfers-start.ts'
-
-type Handler = (peer: Peer, call: Call) => void
 
 const NOTHING = () => {}
 /** So that a whole list fits a frame. */
@@ -50,13 +49,14 @@ export const GOES_ON: StreamUser = Object.freeze({
   leave: NOTHING,
 })
 
+export function logFailed({ rooms }: Peer, { method }: Call, cause: unknown): void {
+  rooms.log.write('error', 'branch_failed', { method: method.name, reason: reasonOf(cause) })
+}
+
 function fail(peer: Peer, call: Call, cause: unknown): void {
   const known = asSassError(cause)
   const isTold = known !== undefined && CODES[known.code].audience !== 'local'
-  peer.rooms.log.write('error', 'branch_failed', {
-    method: call.method.name,
-    reason: cause instanceof Error ? cause.message : 'unknown',
-  })
+  logFailed(peer, call, cause)
   peer.connection.fail(
     call.streamId,
     isTold ? known.code : 'FILE_IO',
@@ -96,25 +96,17 @@ function answerWith(peer: Peer, call: Call, coming: Promise<CborValue>): void {
 
 function list(peer: Peer, call: Call): void {
   const skip = call.message.ok ? (call.message.value as m.BranchListRequest).skip : 0
-  attempt(peer, call, {
-    action: { kind: 'read', method: call.method.name },
-    go() {
-      const all = peer.rooms.branches.list()
-      const branches = all
-        .slice(skip, skip + LISTED_ENTRIES)
-        .map(({ branch, sessions, running, isEmpty, canUndo, stopped }) => ({
-          session_id: idOf(branch.session),
-          agent_name: branch.agent,
-          level: branch.level,
-          opened_at: Math.floor(branch.openedAtMs / 1_000),
-          sessions,
-          running,
-          is_empty: isEmpty,
-          can_undo: canUndo,
-          stopped: stopped === undefined ? undefined : sentence(stopped, LISTED_WHY_BYTES),
-        }))
-      peer.connection.end(call.streamId, m.branchList.encode({ branches, total: all.length }))
-    },
+  whenReading(peer, call, () => {
+    const all = peer.rooms.branches.list()
+    const branches = all
+      .slice(skip, skip + LISTED_ENTRIES)
+      .map(({ branch, sessions, running, isEmpty, canUndo, stopped }) => ({
+        ...{ session_id: idOf(branch.session), agent_name: branch.agent, level: branch.level },
+        opened_at: Math.floor(branch.openedAtMs / 1_000),
+        ...{ sessions, running, is_empty: isEmpty, can_undo: canUndo },
+        stopped: stopped === undefined ? undefined : sentence(stopped, LISTED_WHY_BYTES),
+      }))
+    peer.connection.end(call.streamId, m.branchList.encode({ branches, total: all.length }))
   })
 }
 
@@ -160,7 +152,7 @@ function talkedMessages(all: readonly Destination[]): readonly TalkedTo[] {
 }
 
 /** Sends a text under credit, and then its end. */
-export async function sendReview(
+async function sendReview(
   peer: Peer,
   call: Call,
   review: Review & { isPreview: boolean; branch?: string; stopped?: string | undefined },
@@ -220,60 +212,58 @@ export async function sendReview(
   peer.streamDone(streamId)
 }
 
-function diff(peer: Peer, call: Call): void {
-  const request = call.message.ok ? (call.message.value as m.BranchDiffRequest) : undefined
-  const session = request === undefined ? '' : encodeHex(request.session_id)
-  const named = namedIn(peer, session, request?.paths ?? [])
-  attempt(peer, call, {
-    action: { kind: 'read', method: call.method.name },
-    problem: named.ok ? '' : named.problem,
-    go() {
-      if (request === undefined || !named.ok) return
-      const waiter = createWaiter()
-      peer.join(call.streamId, waiter)
-      const work = async () => {
-        const review = await peer.rooms.branches.review(
-          session,
-          DIFF_FORMS[request.form] ?? 'text',
-          named.paths,
-          waiter.onLeave,
-        )
-        try {
-          // It was given up meanwhile.
-          const stopped = peer.rooms.branches.stopped(session)
-          if (peer.user(call.streamId) === waiter)
-            await sendReview(peer, call, { ...review, stopped }, peer.rooms.egress.destinations(session))
-        } finally {
-          review.text.close()
-        }
-      }
-      work().catch((cause: unknown) => {
-        if (waiter.isGone()) return
-        fail(peer, call, cause)
-        peer.streamDone(call.streamId)
-      })
-    },
+/** Gives a look at a branch to whoever waits for it; it ends when they leave. `branch`: they are told that name. */
+export function giveReview(
+  peer: Peer,
+  call: Call,
+  session: string,
+  look: (onLeave: Looker['onLeave']) => Promise<Review & { isPreview: boolean }>,
+  { branch, failed = fail }: { readonly branch?: string; readonly failed?: typeof fail } = {},
+): void {
+  const { branches, egress } = peer.rooms
+  const waiter = createWaiter()
+  peer.join(call.streamId, waiter)
+  const work = async () => {
+    const review = await look(waiter.onLeave)
+    try {
+      // It was given up meanwhile.
+      if (peer.user(call.streamId) !== waiter) return
+      const more = { ...(branch === undefined ? {} : { branch }), stopped: branches.stopped(session) }
+      await sendReview(peer, call, { ...review, ...more }, egress.destinations(session))
+    } finally {
+      review.text.close()
+    }
+  }
+  work().catch((cause: unknown) => {
+    if (waiter.isGone()) return
+    failed(peer, call, cause)
+    peer.streamDone(call.streamId)
   })
+}
+
+function diff(peer: Peer, call: Call): void {
+  if (!call.message.ok) return mistake(peer, call, '')
+  const request = call.message.value as m.BranchDiffRequest
+  const session = encodeHex(request.session_id)
+  const named = namedIn(peer, session, request.paths)
+  const go = (): void => {
+    if (!named.ok) return
+    const form = DIFF_FORMS[request.form] ?? 'text'
+    giveReview(peer, call, session, (onLeave) =>
+      peer.rooms.branches.review(session, form, named.paths, onLeave),
+    )
+  }
+  whenReading(peer, call, go, named.ok ? '' : named.problem)
 }
 
 function told({ paths }: ToldPaths): readonly { path: Uint8Array; what: string }[] {
   return paths.map(({ path, what }) => ({ path: path.slice(0, PATH_BYTES), what }))
 }
 
-function outcomeMessage({
-  success,
-  message,
-  merged,
-  bytes,
-  conflicts,
-  leftOut,
-  digest,
-}: BranchOutcome): CborValue {
+function outcomeMessage({ message, conflicts, leftOut, digest, ...more }: BranchOutcome): CborValue {
   return m.branchOutcome.encode({
-    success,
+    ...more,
     message: sentence(message),
-    merged,
-    bytes,
     conflicts: told(conflicts),
     conflicts_total: conflicts.total,
     left_out: told(leftOut),
@@ -286,19 +276,19 @@ function plainOutcome({ success, message }: BranchOutcome): CborValue {
   return m.outcome.encode({ success, message: sentence(message) })
 }
 
-/** Decides about `action`, and has it done. */
+/** Decides about `action`, and has it done; a request that cannot be read says nothing of it. */
 function deciding(
   peer: Peer,
   call: Call,
-  action: BranchAction | undefined,
-  problem: string,
+  action: BranchAction,
   deed: (permit: BranchPermit) => Promise<CborValue>,
+  problem = '',
 ): void {
+  if (!call.message.ok) return mistake(peer, call, '')
   attempt(peer, call, {
     action,
     problem,
     go(warrant) {
-      if (action === undefined) return
       const by = peer.caller?.name ?? ''
       const permit = { warrant, action, sessionId: sessionOf(peer), by, instance: peer.session?.instance }
       answerWith(peer, call, deed(permit))
@@ -307,8 +297,8 @@ function deciding(
 }
 
 function merge(peer: Peer, call: Call): void {
-  const request = call.message.ok ? (call.message.value as m.BranchMergeRequest) : undefined
-  if (request === undefined) return deciding(peer, call, undefined, '', () => Promise.resolve(new Map()))
+  if (!call.message.ok) return mistake(peer, call, '')
+  const request = call.message.value as m.BranchMergeRequest
   const branch = encodeHex(request.session_id)
   const paths = namedIn(peer, branch, request.paths)
   const force = namedIn(peer, branch, request.force)
@@ -321,36 +311,30 @@ function merge(peer: Peer, call: Call): void {
     heldBack: request.held_back,
   }
   const problem = [paths, force].map((named) => (named.ok ? '' : named.problem)).find((text) => text !== '')
-  deciding(peer, call, action, problem ?? '', async (permit) =>
-    outcomeMessage(
-      await peer.rooms.branches.merge(permit, {
-        paths: paths.ok ? paths.paths : [],
-        force: force.ok ? force.paths : [],
-      }),
-    ),
-  )
+  const wish = { paths: paths.ok ? paths.paths : [], force: force.ok ? force.paths : [] }
+  const deed = async (permit: BranchPermit) => outcomeMessage(await peer.rooms.branches.merge(permit, wish))
+  deciding(peer, call, action, deed, problem)
 }
 
-function branchIn(call: Call): string | undefined {
-  return call.message.ok ? encodeHex((call.message.value as m.BranchReference).session_id) : undefined
+function branchIn(call: Call): string {
+  return call.message.ok ? encodeHex((call.message.value as m.BranchReference).session_id) : ''
 }
 
 function undo(peer: Peer, call: Call): void {
-  const branch = branchIn(call)
-  const action: BranchAction | undefined = branch === undefined ? undefined : { kind: 'undo_merge', branch }
-  deciding(peer, call, action, '', async (permit) => outcomeMessage(await peer.rooms.branches.undo(permit)))
+  deciding(peer, call, { kind: 'undo_merge', branch: branchIn(call) }, async (permit) =>
+    outcomeMessage(await peer.rooms.branches.undo(permit)),
+  )
 }
 
 function drop(peer: Peer, call: Call): void {
-  const branch = branchIn(call)
-  const action: BranchAction | undefined = branch === undefined ? undefined : { kind: 'drop_branch', branch }
-  deciding(peer, call, action, '', async (permit) => plainOutcome(await peer.rooms.branches.drop(permit)))
+  deciding(peer, call, { kind: 'drop_branch', branch: branchIn(call) }, async (permit) =>
+    plainOutcome(await peer.rooms.branches.drop(permit)),
+  )
 }
 
 function checkpoint(peer: Peer, call: Call): void {
-  const request = call.message.ok ? (call.message.value as m.BranchCheckpoint) : undefined
-  if (request === undefined) return deciding(peer, call, undefined, '', () => Promise.resolve(new Map()))
-  const { session_id, label, restore, remove } = request
+  if (!call.message.ok) return mistake(peer, call, '')
+  const { session_id, label, restore, remove } = call.message.value as m.BranchCheckpoint
   const action: BranchAction = {
     kind: 'checkpoint',
     branch: encodeHex(session_id),
@@ -359,50 +343,23 @@ function checkpoint(peer: Peer, call: Call): void {
     label,
   }
   const problem = restore !== undefined && remove !== undefined ? 'restore and remove exclude each other' : ''
-  deciding(peer, call, action, problem, async (permit) =>
-    plainOutcome(await peer.rooms.branches.checkpoint(permit)),
-  )
+  const deed = async (permit: BranchPermit) => plainOutcome(await peer.rooms.branches.checkpoint(permit))
+  deciding(peer, call, action, deed, problem)
 }
 
 function checkpoints(peer: Peer, call: Call): void {
-  attempt(peer, call, {
-    action: { kind: 'read', method: call.method.name },
-    go() {
-      const work = async () => {
-        const all = await peer.rooms.branches.checkpoints(branchIn(call) ?? '')
-        return m.checkpointList.encode({
-          checkpoints: all
-            .slice(-LISTED_CHECKPOINTS)
-            .map(({ number, label, madeAtMs, files, sizeBytes }) => ({
-              number,
-              label,
-              made_at: Math.floor(madeAtMs / 1_000),
-              files,
-              bytes: sizeBytes,
-            })),
-          total: all.length,
-        })
-      }
-      answerWith(peer, call, work())
-    },
-  })
+  const work = async () => {
+    const all = await peer.rooms.branches.checkpoints(branchIn(call))
+    const listed = all.slice(-LISTED_CHECKPOINTS).map(({ number, label, madeAtMs, files, sizeBytes }) => ({
+      ...{ number, label, files, bytes: sizeBytes },
+      made_at: Math.floor(madeAtMs / 1_000),
+    }))
+    return m.checkpointList.encode({ checkpoints: listed, total: all.length })
+  }
+  whenReading(peer, call, () => answerWith(peer, call, work()))
 }
 
-export const BRANCH_HANDLERS: Readonly<
-  Record<
-    Extract<
-      MethodName,
-      | 'ListBranches'
-      | 'DiffBranch'
-      | 'MergeBranch'
-      | 'UndoMerge'
-      | 'DropBranch'
-      | 'CheckpointBranch'
-      | 'ListCheckpoints'
-    >,
-    Handler
-  >
-> = Object.freeze({
+export const BRANCH_HANDLERS = Object.freeze({
   ListBranches: list,
   DiffBranch: diff,
   MergeBranch: merge,

@@ -5,14 +5,14 @@
  * @module
  */
 
-import { Warrant } from '../../defense/warrant.ts'
 import { asSassError } from '../../errors.ts'
+import type { Looker } from '../../sandbox/branch/threads/branch-work.ts'
 import { choosePaths } from '../../sandbox/branch/threads/chosen-paths.ts'
 import type { ChangesRequest } from '../../wire/messages.ts'
 import { type Call, type Peer, sessionOf } from '../common/peer.ts'
-import { attempt } from '../decisions/attempt.ts'
-import { failPermitted, mistake, withView } from '../transfers/transfers-start.ts'
-import { createWaiter, sendReview } from './branches.ts'
+import { failPermitted, mistake, whenReading } from '../decisions/permitted.ts'
+import { withView } from '../transfers/transfers-start.ts'
+import { createWaiter, giveReview, logFailed } from './branches.ts'
 
 const FORMS = ['text', 'stat'] as const
 const NO_BRANCH =
@@ -31,42 +31,13 @@ function look(peer: Peer, call: Call, { form, paths }: ChangesRequest): void {
   if (branch === undefined) return failPermitted(peer, call, 'SANDBOX_UNAVAILABLE', NO_BRANCH)
   const { session } = branch
   const chosen = choosePaths(rooms.planner.workspaceRoot, branch.roots, paths)
-  const action = { kind: 'read', method: call.method.name } as const
-  attempt(peer, call, {
-    action,
-    problem: chosen.ok ? '' : chosen.problem,
-    go(warrant) {
-      if (!chosen.ok) return
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      const waiter = createWaiter()
-      peer.join(call.streamId, waiter)
-      const work = async () => {
-        const review = await rooms.branches.reviewOwn(
-          session,
-          FORMS[form] ?? 'text',
-          chosen.paths,
-          waiter.onLeave,
-        )
-        try {
-          // It was given up meanwhile.
-          if (peer.user(call.streamId) === waiter)
-            await sendReview(
-              peer,
-              call,
-              { ...review, branch: session, stopped: rooms.branches.stopped(session) },
-              rooms.egress.destinations(session),
-            )
-        } finally {
-          review.text.close()
-        }
-      }
-      work().catch((cause: unknown) => {
-        if (waiter.isGone()) return
-        fail(peer, call, cause)
-        peer.streamDone(call.streamId)
-      })
-    },
-  })
+  const go = (): void => {
+    if (!chosen.ok) return
+    const ownLook = (onLeave: Looker['onLeave']) =>
+      rooms.branches.reviewOwn(session, FORMS[form] ?? 'text', chosen.paths, onLeave)
+    giveReview(peer, call, session, ownLook, { branch: session, failed: fail })
+  }
+  whenReading(peer, call, go, chosen.ok ? '' : chosen.problem)
 }
 
 /** What went wrong may name files that are not the caller's business. */
@@ -74,10 +45,7 @@ function fail(peer: Peer, call: Call, cause: unknown): void {
   const known = asSassError(cause)
   if (known?.code === 'RESPONSE_THROTTLED')
     return peer.connection.fail(call.streamId, known.code, known.message)
-  peer.rooms.log.write('error', 'branch_failed', {
-    method: call.method.name,
-    reason: cause instanceof Error ? cause.message : 'unknown',
-  })
+  logFailed(peer, call, cause)
   peer.connection.fail(
     call.streamId,
     'FILE_IO',

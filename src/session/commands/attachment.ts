@@ -10,19 +10,26 @@ import type { CborValue } from '../../base/encoding/cbor.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { Ring } from '../../base/ring.ts'
 import { CODES } from '../../errors.ts'
-import { CODED_UNARY_BYTES, PIPE_READ_BYTES, UNARY_INLINE_BYTES } from '../../limits.ts'
+import {
+  CHUNK_BYTES,
+  CHUNK_MIN_BYTES,
+  CODED_UNARY_BYTES,
+  PIPE_MIN_BYTES,
+  PIPE_READ_BYTES,
+  UNARY_INLINE_BYTES,
+} from '../../limits.ts'
 import { type OutputPace, type OutputSource, STDERR, STDOUT } from '../../ports.ts'
 import { ACCEPT, acceptsZstd } from '../../wire/accept.ts'
 import { contentSourceNumber } from '../../wire/content-source.ts'
 import { SYSTEM } from '../../wire/frame.ts'
 import { executeResponse, streamResponse } from '../../wire/messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
+import type { Stream } from '../../wire/streams.ts'
 import type { Peer } from '../common/peer.ts'
 import { AWAITING } from '../decisions/attempt.ts'
 import type { Execution, Watcher } from '../executions/execution.ts'
 import type { Executions } from '../executions/executions.ts'
 import { injectionFindings } from '../executions/injection-event.ts'
-import { aheadBytes, chunkBytes } from '../executions/output-pace.ts'
 import { createOutputPacker, type PackedPiece } from '../executions/output-packer.ts'
 import { sentence } from '../standing/sentence.ts'
 import { refusedSentence } from './refused-reach.ts'
@@ -46,16 +53,46 @@ export type AttachmentStart = {
   readonly accept?: number
 }
 
-export const DATA_LOSS = 'That output is no longer here; details give the oldest offsets that are.'
+const DATA_LOSS = 'That output is no longer here; details give the oldest offsets that are.'
 
 /** Offsets that the ring cannot give any more; undefined when it can give all. */
-export function missingFrom(
-  execution: Execution,
-  start: AttachmentStart,
-): { stdout: number; stderr: number } | undefined {
+type Offsets = { readonly stdout: number; readonly stderr: number }
+
+export function missingFrom(execution: Execution, start: AttachmentStart): Offsets | undefined {
   const stdout = execution.rings?.stdout.oldestOffset ?? execution.outputBytes[STDOUT]
   const stderr = execution.rings?.stderr.oldestOffset ?? execution.outputBytes[STDERR]
   return start.stdoutOffset < stdout || start.stderrOffset < stderr ? { stdout, stderr } : undefined
+}
+
+// How far a program may be ahead of a link: every byte that it has written and that has not arrived is time that a ^C
+// takes. The window of the client says how slow the link is; a fast one is left alone (section 2, flow control).
+
+/** The most data of one message: some of them fit the window, so that one arrives while the next is on its way. */
+function chunkBytes(stream: Stream): number {
+  const credit = stream.sendLimitBytes - stream.sentBytes
+  const wanted = Math.max(stream.windowBytes, credit) >>> 2
+  return Math.min(Math.max(wanted, CHUNK_MIN_BYTES), CHUNK_BYTES)
+}
+
+/** What the pipe of a program may hold: all that it usually does, or little beside what is under way. */
+function aheadBytes({ reachBytes }: Stream): number {
+  if (reachBytes >= PIPE_READ_BYTES) return PIPE_READ_BYTES
+  const pages = Math.max(1, Math.floor(reachBytes / 4 / PIPE_MIN_BYTES))
+  return PIPE_MIN_BYTES * 2 ** Math.floor(Math.log2(pages))
+}
+
+type Failing = Pick<Peer['connection'], 'fail'>
+
+export function failMissing(connection: Failing, streamId: number, missing: Offsets): void {
+  const details = new Map([
+    [1, missing.stdout],
+    [2, missing.stderr],
+  ])
+  connection.fail(streamId, 'RING_BUFFER_DATA_LOSS', DATA_LOSS, details)
+}
+
+export function failOverdue(connection: Failing, streamId: number): void {
+  connection.fail(streamId, 'EXECUTION_TIMEOUT', 'The command was ended because its time was over.')
 }
 
 /** Why posix_spawn did not start a program, for whoever asked for it: asm-generic/errno-base.h. */
@@ -183,11 +220,7 @@ export function createAttachment(
     const missing = missingFrom(execution, { stdoutOffset: sent[STDOUT], stderrOffset: sent[STDERR] })
     if (missing === undefined || execution.rings === undefined) return false
     go()
-    const details = new Map([
-      [1, missing.stdout],
-      [2, missing.stderr],
-    ])
-    peer.connection.fail(streamId, 'RING_BUFFER_DATA_LOSS', DATA_LOSS, details)
+    failMissing(peer.connection, streamId, missing)
     executions.leave(execution, self)
     peer.streamDone(streamId)
     return true
@@ -268,11 +301,7 @@ export function createAttachment(
     const truncated = execution.discardedBytes > 0
     if (isUnary) {
       if (execution.timedOut) {
-        peer.connection.fail(
-          streamId,
-          'EXECUTION_TIMEOUT',
-          'The command was ended because its time was over.',
-        )
+        failOverdue(peer.connection, streamId)
       } else {
         peer.connection.end(
           streamId,
@@ -287,6 +316,10 @@ export function createAttachment(
           : undefined
       peer.connection.end(streamId, streamResponse.encode({ ...exitFields(), code }))
     }
+    tellEnd(execution)
+  }
+
+  function tellEnd(execution: Execution): void {
     execution.isTold = true
     executions.leave(execution, self)
     peer.streamDone(streamId)
@@ -314,9 +347,7 @@ export function createAttachment(
       truncated,
     })
     peer.connection.end(streamId, response)
-    execution.isTold = true
-    executions.leave(execution, self)
-    peer.streamDone(streamId)
+    tellEnd(execution)
     return true
   }
 

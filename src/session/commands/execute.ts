@@ -8,39 +8,29 @@
 import { sha256 } from '../../base/crypto/hash.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8, utf8Length } from '../../base/encoding/utf8.ts'
-import { commandLine } from '../../defense/describe.ts'
-import type { ExecuteAction, Look } from '../../defense/facts.ts'
+import type { ExecuteAction } from '../../defense/facts.ts'
 import { INJECTION_WINDOW_BYTES } from '../../defense/firewall/injections/limits.ts'
 import type { Warrant } from '../../defense/warrant.ts'
 import type { SassError } from '../../errors.ts'
+import { reasonOf } from '../../errors.ts'
 import { EXECUTION_ID_BYTES, PROGRAM_ARGUMENTS_BYTES, UNARY_OUTPUT_BYTES } from '../../limits.ts'
-import type { ProgramFinder } from '../../sandbox/places/found-program.ts'
 import { isOnTerms, noPlace, type Place } from '../../sandbox/places/place.ts'
 import { makePlan, type Planned } from '../../sandbox/places/plan.ts'
 import type { ExecuteRequest } from '../../wire/messages.ts'
 import { openPayload } from '../../wire/payload-gate.ts'
 import { type Call, ownScope, type Peer } from '../common/peer.ts'
-import { type Rooms, setOf, tenantOf } from '../common/rooms.ts'
-import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
+import { setOf, tenantOf } from '../common/rooms.ts'
+import { type Aim, attempt, lookAt, shownRuns } from '../decisions/attempt.ts'
 import { haltWithoutRoom } from '../decisions/kept-first.ts'
 import { park } from '../decisions/parking.ts'
+import { failPermitted, mistake } from '../decisions/permitted.ts'
 import type { Execution, StartRequest } from '../executions/execution.ts'
 import { askedInjectionEvent } from '../executions/injection-event.ts'
 import { executeAction, smallest } from '../standing/execute-action.ts'
-import { lookUp } from '../standing/real-paths.ts'
-import { failPermitted } from '../transfers/transfers-start.ts'
 import { createAttachment } from './attachment.ts'
 import { joinedStream } from './joined-stream.ts'
 import { attach, attachAction } from './reattach.ts'
 import { holdViScreen } from './vi-swap.ts'
-
-/** One effective command, as a human is shown it. */
-const SHOWN_COMMAND_CHARS = 512
-
-/** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
-function mistake(peer: Peer, call: Call, problem: string, overExpanded = false): void {
-  attempt(peer, call, { action: undefined, problem, overExpanded, go() {} })
-}
 
 export function execute(peer: Peer, call: Call): void {
   if (!call.message.ok) return mistake(peer, call, '')
@@ -182,24 +172,13 @@ function aimOf(peer: Peer, call: Call, { request, argv, weight, idBytes, place }
   return {
     action,
     task: goal === undefined ? undefined : encodeHex(sha256(encodeUtf8(goal))),
-    look: lookAt(rooms, place?.finder ?? planner.finder, action),
+    look: lookAt(rooms, place, action),
     weight,
     shown: () => ({
       goal: goal ?? null,
-      runs: policy
-        .effective(action)
-        .commands.map((command) => commandLine(command.argv, SHOWN_COMMAND_CHARS)),
+      runs: shownRuns(rooms, action),
     }),
     go: (warrant) => start(peer, call, { request, idBytes, planned, place, timeout, action }, warrant),
-  }
-}
-
-/** A command that cannot be taken apart is not judged here: the decision finds the same and denies. */
-function lookAt({ policy }: Rooms, finder: ProgramFinder, action: ExecuteAction): Look {
-  try {
-    return lookUp(policy.effective(action), finder, action.cwd, policy)
-  } catch {
-    return NOT_LOOKED
   }
 }
 
@@ -268,7 +247,7 @@ function start(
   } catch (cause) {
     rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
     haltWithoutRoom(rooms, cause)
-    recordNotStarted(peer, action.executionId, cause instanceof Error ? cause.message : 'unknown')
+    recordNotStarted(peer, action.executionId, reasonOf(cause))
     throw cause
   }
   // While it is being started.

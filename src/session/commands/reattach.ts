@@ -6,13 +6,18 @@
  */
 
 import type { Action } from '../../defense/facts.ts'
-import { Warrant } from '../../defense/warrant.ts'
 import type { ExitStatus } from '../../ports.ts'
 import { type ExecuteRequest, executeResponse } from '../../wire/messages.ts'
-import { type Call, type Peer, sessionOf } from '../common/peer.ts'
-import { attempt } from '../decisions/attempt.ts'
+import type { Call, Peer } from '../common/peer.ts'
+import { permitted } from '../decisions/permitted.ts'
 import type { Execution } from '../executions/execution.ts'
-import { type AttachmentStart, createAttachment, DATA_LOSS, missingFrom } from './attachment.ts'
+import {
+  type AttachmentStart,
+  createAttachment,
+  failMissing,
+  failOverdue,
+  missingFrom,
+} from './attachment.ts'
 import { joinedStream } from './joined-stream.ts'
 
 /** Whoever may only read may look at what runs, and not tell it what to do. */
@@ -24,16 +29,11 @@ export function attachAction(
 }
 
 export function attach(peer: Peer, call: Call, request: ExecuteRequest, known: Execution): void {
-  const action = attachAction(known.id, request)
   const { executions } = peer.rooms
-  attempt(peer, call, {
-    action,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      // One that did not start may have been started again while this request waited.
-      join(peer, call, request, executions.find(known.scope, known.id) ?? known)
-    },
-  })
+  // One that did not start may have been started again while this request waited.
+  permitted(peer, call, attachAction(known.id, request), () =>
+    join(peer, call, request, executions.find(known.scope, known.id) ?? known),
+  )
 }
 
 function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {
@@ -57,13 +57,7 @@ function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execut
   const missing = missingFrom(execution, start)
   if (missing !== undefined && isUnary && execution.exit !== undefined && execution.rings === undefined)
     return endWithoutOutput(peer, streamId, execution, execution.exit)
-  if (missing !== undefined) {
-    const details = new Map([
-      [1, missing.stdout],
-      [2, missing.stderr],
-    ])
-    return connection.fail(streamId, 'RING_BUFFER_DATA_LOSS', DATA_LOSS, details)
-  }
+  if (missing !== undefined) return failMissing(connection, streamId, missing)
   if (start.stdoutOffset > execution.outputBytes[0] || start.stderrOffset > execution.outputBytes[1])
     return connection.fail(streamId, 'FRAME_MALFORMED', 'A resume offset lies beyond the end of the output.')
   const attachment = createAttachment(peer, streamId, rooms.executions, () => execution, isUnary, start)
@@ -81,12 +75,7 @@ function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execut
 /** One answer has no place for two: how it ended is worth more than that its output is gone, which it says as well. */
 function endWithoutOutput(peer: Peer, streamId: number, execution: Execution, exit: ExitStatus): void {
   const { idBytes, timedOut, why } = execution
-  if (timedOut)
-    return peer.connection.fail(
-      streamId,
-      'EXECUTION_TIMEOUT',
-      'The command was ended because its time was over.',
-    )
+  if (timedOut) return failOverdue(peer.connection, streamId)
   const how = exit.kind === 'exited' ? { exit_code: exit.code } : { signal: exit.signal }
   peer.connection.end(
     streamId,

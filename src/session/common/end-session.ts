@@ -4,8 +4,10 @@
  * Rules: docs/protocol.md, section 4.
  * @module
  */
+
 import type { Session } from '../callers/sessions.ts'
 import { NO_LONGER_PERMITTED } from '../executions/execution.ts'
+import { recordAnyway } from '../standing/record-anyway.ts'
 import type { Rooms } from './rooms.ts'
 
 /** Why an instance is ended for good, as the record has it. */
@@ -24,12 +26,8 @@ export function terminate(
   const { caller, instance, id } = session
   if (session.state === 'DESTROYED') return
   const told = { agent: caller.name, instance, session: id, why, by }
-  try {
-    rooms.audit.append({ type: 'identity', what: 'terminated', ...told }, true)
-  } catch (cause) {
-    // It ends whatever can be written: until the record can be, nothing else is decided.
-    rooms.log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
-  }
+  // It ends whatever can be written: until the record can be, nothing else is decided.
+  recordAnyway(rooms, { type: 'identity', what: 'terminated', ...told })
   rooms.log.write('warn', 'terminated', told)
   rooms.sessions.retire(instance)
   endSession(rooms, session, by)

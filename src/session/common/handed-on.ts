@@ -4,8 +4,10 @@
  * Rules: docs/protocol.md, section 4 (delegation).
  * @module
  */
+
 import { ORPHANED_AFTER_MS } from '../../wire/limits.ts'
 import type { Session } from '../callers/sessions.ts'
+import { recordAnyway } from '../standing/record-anyway.ts'
 import { endSession } from './end-session.ts'
 import type { Rooms } from './rooms.ts'
 
@@ -21,12 +23,8 @@ function end(rooms: Ground, session: Session, why: Why): void {
   const { handed, instance, caller } = session
   if (handed === undefined || session.state === 'DESTROYED') return
   const told = { agent: caller.name, instance, orchestrator: handed.orchestrator, why }
-  try {
-    rooms.audit.append({ type: 'identity', what: 'delegation_ended', session: session.id, ...told }, true)
-  } catch (cause) {
-    // It is over whatever can be written: until the record can be, nothing else is decided.
-    rooms.log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
-  }
+  // It is over whatever can be written: until the record can be, nothing else is decided.
+  recordAnyway(rooms, { type: 'identity', what: 'delegation_ended', session: session.id, ...told })
   rooms.log.write('info', 'delegation_ended', told)
   endSession(rooms, session, 'delegation')
 }

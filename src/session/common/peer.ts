@@ -80,6 +80,9 @@ export type Peer = {
   becomeKnown(caller: Caller, session: Session, windowBytes: number, isProven: boolean): void
 }
 
+/** What does a request of one method. */
+export type Handler = (peer: Peer, call: Call) => void
+
 /** Who has something decided and done: a connection, or a plan whose calls nobody waits for at a stream. */
 export type Asker = Pick<
   Peer,
@@ -138,6 +141,19 @@ export function sourceOf(
 export function ownScope({ caller, session }: Pick<Peer, 'caller' | 'session'>): string {
   const scope = scopeOf(caller)
   return session?.handed === undefined ? scope : `${scope} ${session.handed.id}`
+}
+
+/** Who it was, as records name them. */
+export function namesOf({ caller, session }: Pick<Peer, 'caller' | 'session'>): {
+  readonly agent: string | null
+  readonly instance: string | null
+  readonly session: string | null
+} {
+  return {
+    agent: caller?.name ?? null,
+    instance: session?.instance ?? null,
+    session: session?.id ?? null,
+  }
 }
 
 /** The session that a warrant of this connection is bound to. */

@@ -6,6 +6,7 @@
  */
 
 import type { Level } from '../../defense/level.ts'
+import { reasonOf } from '../../errors.ts'
 import type { AuditEvent, Clock, Log } from '../../ports.ts'
 import type { BranchWork } from '../../sandbox/branch/threads/branch-work.ts'
 
@@ -44,7 +45,7 @@ export function createPreserver({ work, isFree, alone, clock, log, record }: Pre
       record({ ...said, what: 'preserved', number, files, bytes })
       log.write('warn', 'branch_preserved', { branch, number, label })
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : 'unknown'
+      const reason = reasonOf(cause)
       record({ ...said, what: 'preserve_failed', reason: cause instanceof Error ? cause.name : 'unknown' })
       log.write('error', 'branch_not_preserved', { branch, reason })
     }

@@ -15,7 +15,7 @@ import type {
   TransportFacts,
 } from '../../defense/facts.ts'
 import type { Verdict } from '../../defense/verdict.ts'
-import { mayTellAgent, SassError } from '../../errors.ts'
+import { mayTellAgent, reasonOf, SassError } from '../../errors.ts'
 import {
   CHANNEL_BINDING_BYTES,
   CHANNEL_BINDING_LABEL,
@@ -228,7 +228,7 @@ export function createPeer(
   function fail(cause: unknown): void {
     rooms.log.write('error', 'connection_failed', {
       source: source.address,
-      reason: cause instanceof Error ? cause.message : 'unknown',
+      reason: reasonOf(cause),
     })
     drop()
   }
@@ -285,7 +285,7 @@ export function createPeer(
   function failCall(call: Call, cause: unknown): void {
     rooms.log.write('error', 'request_failed', {
       method: call.method.name,
-      reason: cause instanceof Error ? cause.message : 'unknown',
+      reason: reasonOf(cause),
     })
     if (caller === undefined) return drop()
     const isTold = cause instanceof SassError && cause.code === 'PTY_UNAVAILABLE'

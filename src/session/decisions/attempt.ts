@@ -11,16 +11,20 @@ import { canonicalize } from '../../base/encoding/canonical-json.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import type { Json } from '../../base/encoding/strict-json.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
-import type { Action, Approval, Identity, Look, RequestFacts } from '../../defense/facts.ts'
+import { commandLine } from '../../defense/describe.ts'
+import type { Action, Approval, ExecuteAction, Identity, Look, RequestFacts } from '../../defense/facts.ts'
 import type { Awaited, Verdict } from '../../defense/verdict.ts'
 import type { Warrant } from '../../defense/warrant.ts'
-import { CODES } from '../../errors.ts'
+import { CODES, type Code, reasonOf } from '../../errors.ts'
 import { MAX_WINDOW_BYTES, PARKED_BYTES, PARKED_STDIN_BYTES, SHOWN_BYTES } from '../../limits.ts'
+import type { Place } from '../../sandbox/places/place.ts'
 import { SYSTEM } from '../../wire/frame.ts'
 import { streamResponse } from '../../wire/messages.ts'
 import { describeProblems } from '../../wire/schema.ts'
 import type { Asker, Call } from '../common/peer.ts'
+import type { Rooms } from '../common/rooms.ts'
 import type { ConfirmationOutcome, Pending } from '../standing/confirmations.ts'
+import { lookUp } from '../standing/real-paths.ts'
 import { mustBeKept, recordNotDone, waitUntilKept } from './kept-first.ts'
 import { type Parked, park } from './parking.ts'
 
@@ -43,6 +47,22 @@ export type Aim = {
 
 /** Nothing that would have to be looked up. */
 export const NOT_LOOKED: Look = Object.freeze({ realPaths: Object.freeze([]) })
+
+/** What the words of a command mean on the disk. One that cannot be taken apart is not judged here: the decision denies it. */
+export function lookAt({ policy, planner }: Rooms, place: Place | undefined, action: ExecuteAction): Look {
+  try {
+    return lookUp(policy.effective(action), place?.finder ?? planner.finder, action.cwd, policy)
+  } catch {
+    return NOT_LOOKED
+  }
+}
+
+/** One effective command, as a human is shown it. */
+const SHOWN_COMMAND_CHARS = 512
+
+export function shownRuns({ policy }: Rooms, action: ExecuteAction): string[] {
+  return policy.effective(action).commands.map(({ argv }) => commandLine(argv, SHOWN_COMMAND_CHARS))
+}
 
 export type Circumstances = {
   readonly challenge: RequestFacts['challenge']
@@ -82,25 +102,12 @@ function record(
   by: string,
 ): void {
   if (pending === undefined) return
+  const { id, agent, sessionId, layer, rule, digest } = pending
   rooms.audit.append({
-    type: 'confirmation',
-    what,
-    id: pending.id,
-    agent: pending.agent,
-    instance: session?.instance ?? null,
-    session: pending.sessionId,
-    layer: pending.layer,
-    rule: pending.rule,
-    digest: encodeHex(pending.digest),
-    by,
+    ...{ type: 'confirmation', what, id, agent, instance: session?.instance ?? null, session: sessionId },
+    ...{ layer, rule, digest: encodeHex(digest), by },
   })
-  rooms.log.write(what === 'asked' ? 'warn' : 'info', 'confirmation', {
-    what,
-    id: pending.id,
-    agent: pending.agent,
-    rule: pending.rule,
-    by,
-  })
+  rooms.log.write(what === 'asked' ? 'warn' : 'info', 'confirmation', { what, id, agent, rule, by })
 }
 
 /** What an answer is bound to: the exact action, and where its paths lead. */
@@ -146,6 +153,11 @@ export function attempt(peer: Asker, call: Call, asked: Aim | AimOf): void {
     if (parked !== undefined) peer.streamDone(call.streamId)
   }
 
+  function failUnparked(text: string, code: Code = 'RESPONSE_THROTTLED'): void {
+    release()
+    connection.fail(call.streamId, code, text)
+  }
+
   let told = Number.POSITIVE_INFINITY
 
   /** Moves up alone: so there are never more of them than places, whatever others do in front. */
@@ -188,10 +200,7 @@ export function attempt(peer: Asker, call: Call, asked: Aim | AimOf): void {
 
   /** What waits must cost the same whatever it carries: the draft's O(1) of R2 and R3. */
   function refuseHeavy(): void {
-    release()
-    connection.fail(
-      call.streamId,
-      'RESPONSE_THROTTLED',
+    failUnparked(
       `The request would have to wait, and holds more than the ${PARKED_BYTES} bytes that may; send it again later, or in smaller parts.`,
     )
   }
@@ -232,8 +241,7 @@ export function attempt(peer: Asker, call: Call, asked: Aim | AimOf): void {
       try {
         record(peer, 'withdrawn', asked.pending, '')
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : 'unknown'
-        rooms.log.write('error', 'audit_failed', { reason })
+        rooms.log.write('error', 'audit_failed', { reason: reasonOf(cause) })
       }
     }
     record(peer, 'asked', asked.pending, '')
@@ -241,26 +249,19 @@ export function attempt(peer: Asker, call: Call, asked: Aim | AimOf): void {
   }
 
   function refuseUnshown(): void {
-    release()
-    connection.fail(
-      call.streamId,
-      'RESPONSE_THROTTLED',
+    failUnparked(
       `The request would have to be shown to a human, and is longer than the ${SHOWN_BYTES} bytes that can be; send it in smaller parts.`,
     )
   }
 
   /** Its messages are another kind: there is no way to tell it what it waits for. */
   function refuseUntold(response: string, awaits?: Awaited): void {
-    release()
     if (response === 'CHALLENGE')
-      return connection.fail(
-        call.streamId,
-        'RESPONSE_CHALLENGE_REQUIRED',
+      return failUnparked(
         'A challenge must be met first: renew the session, then ask again.',
+        'RESPONSE_CHALLENGE_REQUIRED',
       )
-    connection.fail(
-      call.streamId,
-      'RESPONSE_THROTTLED',
+    failUnparked(
       awaits === 'operator'
         ? 'A human would be asked about this, and this method cannot wait for an answer: do it by a command (ExecuteStream), or ask whoever you work for.'
         : 'The request would have to wait; send it again later.',

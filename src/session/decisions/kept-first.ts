@@ -13,6 +13,7 @@ import { type Asker, ownScope, SESSION_FACTS } from '../common/peer.ts'
 import type { Rooms } from '../common/rooms.ts'
 import type { Reservation } from '../executions/executions.ts'
 import { startRecord } from '../executions/kept-record.ts'
+import { recordAnyway } from '../standing/record-anyway.ts'
 
 /** Whether this must wait for its record, which every action has that does more than tell; each call of a plan waits for its own. */
 export function mustBeKept(rooms: Rooms, action: Action | undefined): action is Action {
@@ -27,15 +28,11 @@ export function recordNotDone(
   warrant: Warrant,
   reason: string,
 ): void {
-  const { audit, log } = rooms
-  const instance = session?.instance ?? null
-  try {
-    if (action.kind === 'execute')
-      audit.append({ type: 'execution_not_started', execution: action.executionId, instance, reason }, true)
-    else audit.append({ type: 'not_done', action: action.kind, warrant: warrant.id, instance, reason }, true)
-  } catch (cause) {
-    log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
-  }
+  const what =
+    action.kind === 'execute'
+      ? { type: 'execution_not_started', execution: action.executionId }
+      : { type: 'not_done', action: action.kind, warrant: warrant.id }
+  recordAnyway(rooms, { ...what, instance: session?.instance ?? null, reason })
 }
 
 /** What cannot be written down is not started, and nothing else is until it can be. */

@@ -7,6 +7,7 @@
  */
 
 import { encodeHex } from '../../base/encoding/hex.ts'
+import { reasonOf } from '../../errors.ts'
 import type { AuditEvent } from '../../ports.ts'
 import type { Rooms } from '../common/rooms.ts'
 import { NO_LONGER_PERMITTED } from '../executions/execution.ts'
@@ -122,7 +123,7 @@ export function createLevelSteps(ground: LevelStepsGround): LevelSteps {
       try {
         save({ ...levels.kept(), incident })
       } catch (cause) {
-        log.write('error', 'levels_not_kept', { reason: cause instanceof Error ? cause.message : 'unknown' })
+        log.write('error', 'levels_not_kept', { reason: reasonOf(cause) })
       }
     },
     get incident() {

@@ -126,11 +126,11 @@ export type StartRequest = {
   readonly action: Action
 }
 
-/** What permits one deed: the warrant, the action that it was minted for, and the session of whoever asks. */
 /** Why a command was ended whose caller may run nothing any more: for what reason is the operator's to know. */
 export const NO_LONGER_PERMITTED =
   'The device ended it, since its agent or its session may run nothing here any more; ask the operator.'
 
+/** What permits one deed: the warrant, the action that it was minted for, and the session of whoever asks. */
 export type Permit = { readonly warrant: Warrant; readonly action: Action; readonly sessionId: string }
 
 export function isRunning({ state }: Pick<Execution, 'state'>): boolean {
@@ -140,6 +140,16 @@ export function isRunning({ state }: Pick<Execution, 'state'>): boolean {
 /** It has something to say, and cannot. */
 export function isHeldBack({ paused, withheld }: Pick<Execution, 'paused' | 'withheld'>): boolean {
   return paused[STDOUT] || paused[STDERR] || withheld[STDOUT] || withheld[STDERR]
+}
+
+type Untouched = 'child' | 'paused' | 'withheld' | 'stdinBytes' | 'signalIds' | 'screened' | 'isTold'
+
+/** Of one that nothing has been done to, and nobody was told of. */
+export function untouched(): Pick<Execution, Untouched> {
+  return {
+    ...{ child: undefined, paused: [false, false], withheld: [false, false] },
+    ...{ stdinBytes: 0, signalIds: [], screened: undefined, isTold: false },
+  }
 }
 
 /** One that is about to start. `record` is what was written down of it. */
@@ -153,10 +163,10 @@ export function newExecution(
   return {
     ...record,
     idBytes: request.idBytes,
+    ...untouched(),
     keepsHead: request.keepsHead,
     isOfPlan: request.isOfPlan === true,
     state: 'starting',
-    child: undefined,
     rings,
     watcher,
     exit: undefined,
@@ -169,15 +179,19 @@ export function newExecution(
     acceptBytes: [request.acceptBytes, request.acceptBytes],
     discardedBytes: 0,
     outputBytes: [0, 0],
-    paused: [false, false],
-    withheld: [false, false],
-    stdinBytes: 0,
-    signalIds: [],
     isTerminal: request.plan.terminal !== undefined,
     mayLeave: request.plan.keepsBackground === true,
-    screened: undefined,
-    isTold: false,
   }
+}
+
+/** As records name it. */
+export function namedBy({
+  id,
+  owner,
+  instance,
+  sessionId,
+}: Pick<Execution, 'id' | 'owner' | 'instance' | 'sessionId'>) {
+  return { execution: id, agent: owner, instance, session: sessionId }
 }
 
 /** What names it among all callers'. */

@@ -30,8 +30,8 @@ import {
 import { screenedOutput } from './execution-output.ts'
 import type { ExecutionsGround } from './executions-ground.ts'
 import { startRecord } from './kept-record.ts'
+import { newestOf } from './kept-results.ts'
 import { createLeftWork } from './left-work.ts'
-import { newestOf } from './newest.ts'
 import { createRingPool } from './ring-pool.ts'
 
 export type Executions = {

@@ -5,15 +5,12 @@
  * @module
  */
 import type { AuditEvent } from '../../ports.ts'
-import type { Execution, StartRecord } from './execution.ts'
+import { type Execution, namedBy, type StartRecord } from './execution.ts'
 
 export function exitEvent(execution: Execution): Record<string, string | number | boolean | null> {
   const { exit } = execution
   return {
-    execution: execution.id,
-    agent: execution.owner,
-    instance: execution.instance,
-    session: execution.sessionId,
+    ...namedBy(execution),
     warrant: execution.warrantId,
     state: execution.state,
     exit_code: exit?.kind === 'exited' ? exit.code : null,
@@ -32,10 +29,7 @@ export function exitEvent(execution: Execution): Record<string, string | number 
 export function lostEvent(start: StartRecord): AuditEvent {
   return {
     type: 'execution_lost',
-    execution: start.id,
-    agent: start.owner,
-    instance: start.instance,
-    session: start.sessionId,
+    ...namedBy(start),
     warrant: start.warrantId,
     isolation: start.isolation ?? null,
     started_at: Math.floor(start.startedAtMs / 1_000),

@@ -13,7 +13,7 @@ import { INJECTION_PATTERNS_TOLD } from '../../defense/firewall/injections/limit
 import type { Screen } from '../../defense/firewall/screen.ts'
 import type { AuditEvent } from '../../ports.ts'
 import type { Question } from '../standing/confirmations.ts'
-import type { Execution, InjectionFinding } from './execution.ts'
+import { type Execution, type InjectionFinding, namedBy } from './execution.ts'
 
 /** What is sealed: each window as it came, in Base64. */
 export type Suspected = {
@@ -67,10 +67,7 @@ export function injectionEvent(execution: Execution, sealed: string): AuditEvent
   return {
     type: 'injection',
     what: ruling(execution),
-    execution: execution.id,
-    agent: execution.owner,
-    instance: execution.instance,
-    session: execution.sessionId,
+    ...namedBy(execution),
     windows: all.reduce((sum, { flagged }) => sum + flagged, 0),
     permille: Math.max(...all.map(({ most }) => most)),
     patterns: namesIn(windows, 'patterns').join(' '),
@@ -145,16 +142,13 @@ export function findingsIn(screens: readonly Screen[]): InjectionFinding[] {
 
 /** What an agent has asked for gives orders itself: to whoever reads the record, or the file that it writes. */
 export function askedInjectionEvent(
-  { id, owner, instance, sessionId }: Pick<Execution, 'id' | 'owner' | 'instance' | 'sessionId'>,
+  execution: Pick<Execution, 'id' | 'owner' | 'instance' | 'sessionId'>,
   { permille, patterns, techniques }: Assessment,
 ): AuditEvent {
   return {
     type: 'injection',
     what: 'asked',
-    execution: id,
-    agent: owner,
-    instance,
-    session: sessionId,
+    ...namedBy(execution),
     windows: 1,
     permille,
     patterns: patterns.slice(0, INJECTION_PATTERNS_TOLD).join(' '),

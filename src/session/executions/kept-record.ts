@@ -6,6 +6,7 @@
  * @module
  */
 
+import { areTexts, membersOf } from '../standing/array-line.ts'
 import { commandName } from './command-name.ts'
 import type { Execution, ExecutionKey, InjectionFinding, StartRecord, StartRequest } from './execution.ts'
 
@@ -67,17 +68,6 @@ function exitOf(code: number, signal: number): Execution['exit'] {
   return signal >= 0 ? { kind: 'signalled', signal } : undefined
 }
 
-function parsed(line: string): unknown[] {
-  try {
-    const value: unknown = JSON.parse(line)
-    return Array.isArray(value) ? value : []
-  } catch {
-    return []
-  }
-}
-
-const areTexts = (values: readonly unknown[]): values is string[] =>
-  values.every((value) => typeof value === 'string')
 const areNumbers = (values: readonly unknown[]): values is number[] => values.every(Number.isFinite)
 
 /** How many members come before those that only one kind of line has. */
@@ -86,7 +76,7 @@ const HEAD = 8
 const END_NUMBERS = 9
 
 export function readKept(line: string): KeptRecord | undefined {
-  const [kind, ...rest] = parsed(line)
+  const [kind, ...rest] = membersOf(line)
   const [id, scope, owner, sessionId, command, startedAtMs, isolation] = rest
   if (!areTexts([id, scope])) return undefined
   const key = { id, scope } as ExecutionKey

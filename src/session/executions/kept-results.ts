@@ -17,7 +17,7 @@ import {
   KEPT_RESULTS_SLACK_BYTES,
 } from '../../limits.ts'
 import type { Clock, LineFile, LinePlace } from '../../ports.ts'
-import type { Execution, ExecutionKey, StartRecord } from './execution.ts'
+import { type Execution, type ExecutionKey, keyOf, type StartRecord, untouched } from './execution.ts'
 import { injectionFindings } from './injection-event.ts'
 import { type EndRecord, endLine, readKept, startLine, undoneLine } from './kept-record.ts'
 
@@ -89,17 +89,8 @@ function revived({ id, state, ...end }: EndRecord): Execution {
   return {
     ...end,
     ...{ id, state, idBytes: decodeHex(id) ?? new Uint8Array(0), instance: '', warrantId: '', begunMs: 0 },
-    ...{ keepsHead: false, child: undefined, rings: undefined, watcher: undefined, lastOutputAtMs: 0 },
-    ...{
-      acceptBytes: [0, 0],
-      paused: [false, false],
-      withheld: [false, false],
-      stdinBytes: 0,
-      signalIds: [],
-      isTerminal: false,
-      screened: undefined,
-      isTold: false,
-    },
+    ...{ keepsHead: false, rings: undefined, watcher: undefined, lastOutputAtMs: 0 },
+    ...{ ...untouched(), acceptBytes: [0, 0], isTerminal: false },
   }
 }
 
@@ -358,5 +349,25 @@ export function createKeptResults({ file, clock, lost, damaged }: KeptResultsOpt
       if (isDue()) file.keepOnlySoon(places)
     },
     whenKept: file.whenKept,
+  }
+}
+
+/**
+ * What runs and what ended last: what is here, and the kept results of what is not.
+ * @param scope undefined: everybody's. `total` counts all that is known.
+ */
+export function newestOf(
+  executions: ReadonlyMap<string, Execution>,
+  results: Pick<KeptResults, 'newest' | 'has' | 'countOf'>,
+  scope: string | undefined,
+  most: number,
+): { readonly found: Execution[]; readonly total: number } {
+  const own = (execution: Execution) => scope === undefined || execution.scope === scope
+  const here = [...executions.values()].filter(own)
+  const gone = results.newest(scope, most).filter((execution) => !executions.has(keyOf(execution)))
+  const kept = here.filter((execution) => results.has(execution)).length
+  return {
+    found: [...here, ...gone].sort((a, b) => b.startedAtMs - a.startedAtMs).slice(0, most),
+    total: here.length - kept + results.countOf(scope),
   }
 }

@@ -9,7 +9,7 @@ import { REDACTED_KINDS } from '../../defense/firewall/limits.ts'
 import type { Screen } from '../../defense/firewall/screen.ts'
 import type { SecretFindings } from '../../defense/firewall/secrets/secret-screen.ts'
 import type { AuditEvent } from '../../ports.ts'
-import type { Execution } from './execution.ts'
+import { type Execution, namedBy } from './execution.ts'
 
 /** What is sealed: each source's secrets as they came, in Base64, with where they stood. */
 export type Hidden = {
@@ -39,10 +39,7 @@ export function redactedEvent(execution: Execution, sealed: string): AuditEvent 
   }
   return {
     type: 'redacted',
-    execution: execution.id,
-    agent: execution.owner,
-    instance: execution.instance,
-    session: execution.sessionId,
+    ...namedBy(execution),
     secrets,
     kinds,
     canaries: kinds['canary'] ?? 0,

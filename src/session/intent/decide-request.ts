@@ -23,14 +23,9 @@ import { createWaiter, GOES_ON } from '../branches/branches.ts'
 import { type Call, type Peer, sessionOf } from '../common/peer.ts'
 import { setOf } from '../common/rooms.ts'
 import { attempt, NOT_LOOKED } from '../decisions/attempt.ts'
+import { failPermitted, mistake } from '../decisions/permitted.ts'
 import type { ProposalRun } from '../standing/proposals.ts'
-import {
-  failPermitted,
-  failTransfer,
-  mistake,
-  movedMeanwhile,
-  withView,
-} from '../transfers/transfers-start.ts'
+import { failTransfer, movedMeanwhile, withView } from '../transfers/transfers-start.ts'
 import {
   actionOf,
   type Cycle,

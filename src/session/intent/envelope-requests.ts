@@ -9,15 +9,13 @@ import { sha256 } from '../../base/crypto/hash.ts'
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
 import { QUARANTINE_LISTED } from '../../config/intent-limits.ts'
 import type { Action } from '../../defense/facts.ts'
-import { Warrant } from '../../defense/warrant.ts'
 import type { Accepted, Intake, IntentRoom, Quarantined, Waiting } from '../../intent/spool/room.ts'
 import { CHUNK_BYTES, LISTED_ENTRIES } from '../../limits.ts'
 import * as n from '../../wire/intent-messages.ts'
 import { outcome } from '../../wire/messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
 import { type Call, type Peer, sessionOf } from '../common/peer.ts'
-import { attempt } from '../decisions/attempt.ts'
-import { failPermitted, mistake } from '../transfers/transfers-start.ts'
+import { failPermitted, mistake, permitted } from '../decisions/permitted.ts'
 
 const CONTENT_SOURCE = 'AGENT_HANDOFF'
 const OFF =
@@ -25,24 +23,14 @@ const OFF =
 const MAX_FROM = 256
 const MAX_PROBLEM = 1_000
 
-/** Permitted and redeemed, and there is a room; else it is said why not. */
-function permitted(
-  peer: Peer,
-  call: Call,
-  action: Action,
-  go: (room: IntentRoom) => void,
-  problem = '',
-): void {
-  attempt(peer, call, {
-    action,
-    problem,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      const { intent } = peer.rooms
-      if (intent === undefined) return peer.connection.fail(call.streamId, 'INTENT_REJECTED', OFF)
-      go(intent)
-    },
-  })
+/** Permitted, and there is a room; else it is said why not. */
+function inRoom(peer: Peer, call: Call, action: Action, go: (room: IntentRoom) => void, problem = ''): void {
+  const enter = (): void => {
+    const { intent } = peer.rooms
+    if (intent === undefined) return peer.connection.fail(call.streamId, 'INTENT_REJECTED', OFF)
+    go(intent)
+  }
+  permitted(peer, call, action, enter, problem)
 }
 
 const bytesOf = (hex: string): Uint8Array => decodeHex(hex) ?? new Uint8Array(0)
@@ -106,7 +94,7 @@ function submit(peer: Peer, call: Call): void {
     default: {
       const received = staged?.received ?? 0
       const action: Action = { kind: 'read', method: call.method.name }
-      return permitted(peer, call, action, () =>
+      return inRoom(peer, call, action, () =>
         peer.connection.end(call.streamId, n.envelopeReceipt.encode({ received })),
       )
     }
@@ -122,7 +110,7 @@ function handIn(peer: Peer, call: Call, receiver: string, bytes: Uint8Array): vo
     digest: encodeHex(sha256(bytes)),
     bytes: bytes.length,
   }
-  permitted(
+  inRoom(
     peer,
     call,
     action,
@@ -137,7 +125,7 @@ function ownName({ caller }: Peer, room: IntentRoom): string {
 }
 
 function list(peer: Peer, call: Call): void {
-  permitted(peer, call, { kind: 'read', method: call.method.name }, (room) => {
+  inRoom(peer, call, { kind: 'read', method: call.method.name }, (room) => {
     const all = room.list(peer.caller?.role === 'operator' ? undefined : ownName(peer, room))
     const envelopes = all.slice(0, LISTED_ENTRIES).map(entryOf)
     peer.connection.end(
@@ -151,7 +139,7 @@ function take(peer: Peer, call: Call): void {
   const { envelope_id: id, offset } = (
     call.message.ok ? call.message.value : { envelope_id: '', offset: 0 }
   ) as { envelope_id: string; offset: number }
-  permitted(peer, call, { kind: 'take_envelope', id }, (room) => {
+  inRoom(peer, call, { kind: 'take_envelope', id }, (room) => {
     const given = room.take(id, ownName(peer, room))
     if (given.kind === 'unknown')
       return peer.connection.fail(
@@ -193,7 +181,7 @@ function quarantined({ refusal, ...one }: Quarantined): MessageInput<typeof n.qu
 
 function listQuarantine(peer: Peer, call: Call): void {
   const { offset } = (call.message.ok ? call.message.value : { offset: 0 }) as { offset: number }
-  permitted(peer, call, { kind: 'read', method: call.method.name }, (room) => {
+  inRoom(peer, call, { kind: 'read', method: call.method.name }, (room) => {
     const all = room.quarantine()
     const files = all.slice(offset, offset + QUARANTINE_LISTED).map(quarantined)
     peer.connection.end(call.streamId, n.quarantineList.encode({ files: files as never, total: all.length }))
@@ -206,7 +194,7 @@ function settle(peer: Peer, call: Call): void {
     releases: boolean
   }
   const by = peer.caller?.name ?? ''
-  permitted(peer, call, { kind: 'settle_envelope', name, releases }, (room) => {
+  inRoom(peer, call, { kind: 'settle_envelope', name, releases }, (room) => {
     const say = (success: boolean, message: string) =>
       peer.connection.end(call.streamId, outcome.encode({ success, message }))
     if (!releases && room.discard(name, by)) return say(true, 'The file is gone.')

@@ -4,10 +4,12 @@
  * Rules: docs/plans.md; docs/responses.md, "The six responses".
  * @module
  */
+
 import type { CborValue } from '../../base/encoding/cbor.ts'
 import type { Source } from '../../defense/facts.ts'
 import type { Verdict } from '../../defense/verdict.ts'
 import type { Code } from '../../errors.ts'
+import { reasonOf } from '../../errors.ts'
 import { callerAsListed, factsOf } from '../callers/identities.ts'
 import { type Asker, SESSION_FACTS, type StreamUser } from '../common/peer.ts'
 import type { PlanRunner } from '../common/plan-room.ts'
@@ -95,9 +97,7 @@ export function createPlanAsker(
     },
     refuse,
     fail(_call, cause) {
-      rooms.log.write('error', 'plan_call_failed', {
-        reason: cause instanceof Error ? cause.message : 'unknown',
-      })
+      rooms.log.write('error', 'plan_call_failed', { reason: reasonOf(cause) })
       events.refused('SANDBOX_UNAVAILABLE', 'The device could not handle the call; nothing of it was done.')
     },
     challenge: () => undefined,

@@ -5,14 +5,15 @@
  * Rules: docs/plans.md; docs/protocol.md, section 3 (at most once).
  * @module
  */
+
 import { sha256 } from '../../base/crypto/hash.ts'
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { Ring } from '../../base/ring.ts'
-import { commandLine } from '../../defense/describe.ts'
-import type { ExecuteAction, Look } from '../../defense/facts.ts'
+import type { ExecuteAction } from '../../defense/facts.ts'
 import type { Verdict } from '../../defense/verdict.ts'
 import type { Warrant } from '../../defense/warrant.ts'
+import { reasonOf } from '../../errors.ts'
 import type { ReadyCall } from '../../intent/plans/gate.ts'
 import { CALL_OUTPUT_BYTES } from '../../intent/plans/limits.ts'
 import type { Plan } from '../../intent/plans/plan.ts'
@@ -25,15 +26,12 @@ import { methodNamed } from '../../wire/methods.ts'
 import { ownScope } from '../common/peer.ts'
 import type { CallResult, PlanEvents, PlanRunner } from '../common/plan-room.ts'
 import { type Rooms, setOf, tenantOf } from '../common/rooms.ts'
-import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
+import { type Aim, attempt, lookAt, shownRuns } from '../decisions/attempt.ts'
 import { haltWithoutRoom, recordNotDone } from '../decisions/kept-first.ts'
 import { type Execution, isRunning, type Watcher } from '../executions/execution.ts'
 import { executeAction, smallest } from '../standing/execute-action.ts'
-import { lookUp } from '../standing/real-paths.ts'
 import { createPlanAsker } from './plan-asker.ts'
 
-/** One effective command, as a human is shown it. */
-const SHOWN_COMMAND_CHARS = 512
 /** Whoever attaches to it by its id watches it in our place: then it is looked at so often. */
 const LOOK_AGAIN_MS = 250
 const NOTHING = new Uint8Array(0)
@@ -192,9 +190,7 @@ export function doCall({
         plan: plan.id,
         issuer: plan.issuer,
         tool: tool.name,
-        runs: policy
-          .effective(action)
-          .commands.map((command) => commandLine(command.argv, SHOWN_COMMAND_CHARS)),
+        runs: shownRuns(rooms, action),
       }),
       go: (warrant) => start(result.planned, place, action, timeout, warrant),
     }
@@ -235,7 +231,7 @@ export function doCall({
     } catch (cause) {
       rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
       haltWithoutRoom(rooms, cause)
-      recordNotDone(asker, action, warrant, cause instanceof Error ? cause.message : 'unknown')
+      recordNotDone(asker, action, warrant, reasonOf(cause))
       throw cause
     }
   }
@@ -274,14 +270,5 @@ export function doCall({
     if (execution !== undefined) return
     leave()
     finish(withoutOutput('refused', 'The plan was stopped before the call had started.'))
-  }
-}
-
-/** A command that cannot be taken apart is not judged here: the decision finds the same and denies. */
-function lookAt({ policy, planner }: Rooms, place: Place | undefined, action: ExecuteAction): Look {
-  try {
-    return lookUp(policy.effective(action), place?.finder ?? planner.finder, action.cwd, policy)
-  } catch {
-    return NOT_LOOKED
   }
 }

@@ -8,8 +8,6 @@
 import { sha256 } from '../../base/crypto/hash.ts'
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
 import { utf8Length } from '../../base/encoding/utf8.ts'
-import type { Action } from '../../defense/facts.ts'
-import { Warrant } from '../../defense/warrant.ts'
 import type { JournalCall, JournalPlan } from '../../intent/plans/plan-journal.ts'
 import { LISTED_ENTRIES } from '../../limits.ts'
 import { type OutputSource, STDERR, STDOUT } from '../../ports.ts'
@@ -18,11 +16,10 @@ import { streamResponse } from '../../wire/messages.ts'
 import { planState, toolList } from '../../wire/plan-messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
 import { scopeOf } from '../callers/identities.ts'
-import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
+import type { Call, Handler, Peer, StreamUser } from '../common/peer.ts'
 import type { KeptPlan, PlanRoom, PlanRunner } from '../common/plan-room.ts'
-import { attempt } from '../decisions/attempt.ts'
+import { permitted, whenReading } from '../decisions/permitted.ts'
 
-type Handler = (peer: Peer, call: Call) => void
 type Ask = { readonly plan?: Uint8Array; readonly session_id?: string; readonly plan_id?: string }
 
 const OFF =
@@ -151,95 +148,79 @@ function runnerOf(peer: Peer): PlanRunner | undefined {
 const runPlan: Handler = (peer, call) => {
   const { plans } = peer.rooms
   const found = plans === undefined ? undefined : planOf(askOf(call), plans, peer)
-  const action: Action = {
-    kind: 'run_plan',
-    digest: found === undefined ? '' : encodeHex(sha256(found.bytes)),
-  }
-  attempt(peer, call, {
-    action,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      const runner = runnerOf(peer)
-      if (plans === undefined || runner === undefined) return refuse(peer, call, OFF)
-      if (found === undefined)
-        return refuse(
-          peer,
-          call,
-          'No plan was given, and none is kept for you under that session, or it was run before: send the plan itself, or its session_id.',
-        )
-      const stream = createStream(peer, call)
-      peer.join(call.streamId, stream)
-      let planId = ''
-      const started = plans.start(found.bytes, runner, found.envelope, {
-        waits(message, dataBytes) {
-          if (stream.isHere) peer.connection.message(call.streamId, message, dataBytes)
-        },
-        call(_at, { stdout, stderr }) {
-          stream.push(STDOUT, stdout)
-          stream.push(STDERR, stderr)
-        },
-        unanswered(verdict) {
-          if (!stream.isHere) return
-          peer.streamDone(call.streamId)
-          peer.refuse(verdict, call)
-        },
-        over() {
-          const plan = plans.find(planId)
-          if (plan !== undefined && stream.isHere) stream.end(stateOf(plan, hidesFrom(peer)))
-        },
-      })
-      if (started.kind === 'running') {
-        planId = started.planId
-        if (found.envelope !== undefined) plans.drop(found.envelope.sessionId, runner.caller.name)
-        // It may have ended at once.
+  const digest = found === undefined ? '' : encodeHex(sha256(found.bytes))
+  permitted(peer, call, { kind: 'run_plan', digest }, () => {
+    const runner = runnerOf(peer)
+    if (plans === undefined || runner === undefined) return refuse(peer, call, OFF)
+    if (found === undefined)
+      return refuse(
+        peer,
+        call,
+        'No plan was given, and none is kept for you under that session, or it was run before: send the plan itself, or its session_id.',
+      )
+    const stream = createStream(peer, call)
+    peer.join(call.streamId, stream)
+    let planId = ''
+    const started = plans.start(found.bytes, runner, found.envelope, {
+      waits(message, dataBytes) {
+        if (stream.isHere) peer.connection.message(call.streamId, message, dataBytes)
+      },
+      call(_at, { stdout, stderr }) {
+        stream.push(STDOUT, stdout)
+        stream.push(STDERR, stderr)
+      },
+      unanswered(verdict) {
+        if (!stream.isHere) return
+        peer.streamDone(call.streamId)
+        peer.refuse(verdict, call)
+      },
+      over() {
         const plan = plans.find(planId)
-        if (plan !== undefined && plan.state !== 'running' && stream.isHere)
-          stream.end(stateOf(plan, hidesFrom(peer)))
-        return
-      }
-      peer.streamDone(call.streamId)
-      refuse(peer, call, started.refusal.sentence)
-    },
+        if (plan !== undefined && stream.isHere) stream.end(stateOf(plan, hidesFrom(peer)))
+      },
+    })
+    if (started.kind === 'running') {
+      planId = started.planId
+      if (found.envelope !== undefined) plans.drop(found.envelope.sessionId, runner.caller.name)
+      // It may have ended at once.
+      const plan = plans.find(planId)
+      if (plan !== undefined && plan.state !== 'running' && stream.isHere)
+        stream.end(stateOf(plan, hidesFrom(peer)))
+      return
+    }
+    peer.streamDone(call.streamId)
+    refuse(peer, call, started.refusal.sentence)
   })
 }
 
 const planStatus: Handler = (peer, call) => {
   const { plans } = peer.rooms
   const { plan_id: planId, session_id: sessionId } = askOf(call)
-  attempt(peer, call, {
-    action: { kind: 'read', method: call.method.name },
-    go() {
-      if (plans === undefined) return refuse(peer, call, OFF)
-      const scope = scopeOf(peer.caller)
-      const plan = planId === undefined ? plans.newestOf(sessionId ?? '', scope) : plans.find(planId)
-      const isOwn = plan?.scope === scope || plan?.issuer === peer.caller?.name
-      if (plan === undefined || !(isOwn || peer.caller?.role === 'operator'))
-        return refuse(peer, call, 'No plan of that id or session was run by you here: look at the id.')
-      peer.connection.end(call.streamId, stateOf(plan, hidesFrom(peer)))
-    },
+  whenReading(peer, call, () => {
+    if (plans === undefined) return refuse(peer, call, OFF)
+    const scope = scopeOf(peer.caller)
+    const plan = planId === undefined ? plans.newestOf(sessionId ?? '', scope) : plans.find(planId)
+    const isOwn = plan?.scope === scope || plan?.issuer === peer.caller?.name
+    if (plan === undefined || !(isOwn || peer.caller?.role === 'operator'))
+      return refuse(peer, call, 'No plan of that id or session was run by you here: look at the id.')
+    peer.connection.end(call.streamId, stateOf(plan, hidesFrom(peer)))
   })
 }
 
-const showTools: Handler = (peer, call) => {
-  attempt(peer, call, {
-    action: { kind: 'read', method: call.method.name },
-    go() {
-      const { plans } = peer.rooms
-      if (plans === undefined) return refuse(peer, call, OFF)
-      const { loaded, refused } = plans.settings.tools
-      const tools = [...loaded.values()].map(({ name, version, tier, permissions, args }) => ({
-        ...{ name, version, tier, permissions, is_loaded: true },
-        args: args.slice(0, TOOL_ARGS_TOLD).filter((one) => utf8Length(one) <= 128),
-      }))
-      const others =
-        peer.caller?.role === 'operator'
-          ? refused.map(({ file, why }) => ({ name: file, why: told(why) }))
-          : []
-      const listed = [...tools, ...others].slice(0, LISTED_ENTRIES)
-      peer.connection.end(call.streamId, toolList.encode({ tools: listed as never }))
-    },
+const showTools: Handler = (peer, call) =>
+  whenReading(peer, call, () => {
+    const { plans } = peer.rooms
+    if (plans === undefined) return refuse(peer, call, OFF)
+    const { loaded, refused } = plans.settings.tools
+    const tools = [...loaded.values()].map(({ name, version, tier, permissions, args }) => ({
+      ...{ name, version, tier, permissions, is_loaded: true },
+      args: args.slice(0, TOOL_ARGS_TOLD).filter((one) => utf8Length(one) <= 128),
+    }))
+    const others =
+      peer.caller?.role === 'operator' ? refused.map(({ file, why }) => ({ name: file, why: told(why) })) : []
+    const listed = [...tools, ...others].slice(0, LISTED_ENTRIES)
+    peer.connection.end(call.streamId, toolList.encode({ tools: listed as never }))
   })
-}
 
 export const PLAN_HANDLERS = Object.freeze({
   RunPlan: runPlan,

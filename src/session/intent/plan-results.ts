@@ -4,29 +4,22 @@
  * Rules: SAOE 2.1; docs/plans.md.
  * @module
  */
+
 import { sha256 } from '../../base/crypto/hash.ts'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
+import { reasonOf } from '../../errors.ts'
 import type { JsonObject } from '../../intent/canonical/python-json.ts'
 import type { PlanRefusal, PlanRefusalCode } from '../../intent/plans/gate.ts'
 import type { ToolCall } from '../../intent/plans/plan.ts'
 import type { JournalCall, JournalPlan } from '../../intent/plans/plan-journal.ts'
-import type { AuditEvent } from '../../ports.ts'
 import type { CallResult, PlanDelivery, PlanRunner } from '../common/plan-room.ts'
 import type { Rooms } from '../common/rooms.ts'
+import { recordAnyway } from '../standing/record-anyway.ts'
 
 /** A character of UTF-8 has at most so many bytes, so that many less one may be its beginning. */
 const CUT_BYTES = 3
-
-/** It has happened, whatever can be written. */
-export function note({ audit, log }: Pick<Rooms, 'audit' | 'log'>, event: AuditEvent): void {
-  try {
-    audit.append(event, true)
-  } catch (cause) {
-    log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
-  }
-}
 
 /** A refusal that the gate does not make: of a plan that it let through, or never saw. */
 export function refused(
@@ -46,7 +39,7 @@ export function noteRefused(
   who: Partial<PlanRunner>,
 ): void {
   const agent = who.caller?.name
-  note(rooms, {
+  recordAnyway(rooms, {
     type: 'plan',
     what: 'refused',
     ...{ plan_id: planId ?? null, tool_call_id: callId ?? null, code, sha256: encodeHex(sha256(bytes)) },
@@ -107,8 +100,7 @@ export function deliverTo(
     try {
       deliver({ receiver, sessionId, payload: { plan_id: planId, session_id: sessionId, ...part } })
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : 'unknown'
-      log.write('error', 'plan_result_undelivered', { receiver, reason })
+      log.write('error', 'plan_result_undelivered', { receiver, reason: reasonOf(cause) })
     }
   }
 }

@@ -5,6 +5,7 @@
  * Rules: docs/plans.md; SAOE 2.4.
  * @module
  */
+
 import { sha256 } from '../../base/crypto/hash.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { grantsTool } from '../../defense/tools.ts'
@@ -27,9 +28,10 @@ import type {
 } from '../common/plan-room.ts'
 import type { Rooms } from '../common/rooms.ts'
 import { attempt } from '../decisions/attempt.ts'
+import { recordAnyway } from '../standing/record-anyway.ts'
 import { createPlanAsker, SIGNED_SOURCE } from './plan-asker.ts'
 import { executionOf, outcomeOf } from './plan-call.ts'
-import { deliverTo, note, noteRefused, refused, summaryOf } from './plan-results.ts'
+import { deliverTo, noteRefused, refused, summaryOf } from './plan-results.ts'
 import { createPlanRun, type PlanRun } from './plan-run.ts'
 
 /** Plans that wait for whoever runs them, as files. */
@@ -233,7 +235,7 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
       }
       journal.over(plan.planId, 'interrupted')
       log.write('warn', 'plan_interrupted', { plan: plan.planId, agent: plan.runner })
-      note(ground.rooms(), {
+      recordAnyway(ground.rooms(), {
         ...{ type: 'plan', what: 'ended', end: 'interrupted' },
         ...{ plan_id: plan.planId, agent: plan.runner },
       })

@@ -4,14 +4,17 @@
  * Rules: docs/plans.md.
  * @module
  */
+
+import { reasonOf } from '../../errors.ts'
 import type { ReadyPlan } from '../../intent/plans/gate.ts'
 import type { PlanJournal } from '../../intent/plans/plan-journal.ts'
 import { newRun, type RunEnd, type RunInput, type RunOutput, stepRun } from '../../intent/plans/run.ts'
 import type { CallResult, PlanDelivery, PlanEvents, PlanRunner } from '../common/plan-room.ts'
 import type { Rooms } from '../common/rooms.ts'
 import { haltWithoutRoom } from '../decisions/kept-first.ts'
+import { recordAnyway } from '../standing/record-anyway.ts'
 import { doCall, executionOf } from './plan-call.ts'
-import { deliverTo, note, partOf, summaryOf } from './plan-results.ts'
+import { deliverTo, partOf, summaryOf } from './plan-results.ts'
 
 export type RunGround = {
   readonly rooms: Rooms
@@ -65,7 +68,7 @@ export function createPlanRun({ rooms, journal, deliver, ready, runner, events, 
       return true
     } catch (cause) {
       haltWithoutRoom(rooms, cause)
-      rooms.log.write('error', 'plan_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
+      rooms.log.write('error', 'plan_failed', { reason: reasonOf(cause) })
       finish('interrupted')
       return false
     }
@@ -104,7 +107,7 @@ export function createPlanRun({ rooms, journal, deliver, ready, runner, events, 
     const call = plan.calls[at]
     if (call === undefined) return
     const execution = executionOf(plan.id, call.id)
-    note(rooms, {
+    recordAnyway(rooms, {
       type: 'tool_executed',
       ...names,
       issuer: plan.issuer,
@@ -119,7 +122,7 @@ export function createPlanRun({ rooms, journal, deliver, ready, runner, events, 
   function finish(end: RunEnd): void {
     if (isFinished) return
     isFinished = true
-    note(rooms, { type: 'plan', what: 'ended', ...names, end })
+    recordAnyway(rooms, { type: 'plan', what: 'ended', ...names, end })
     rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
     over()
     const record = isUnanswered ? undefined : journal.find(plan.id)

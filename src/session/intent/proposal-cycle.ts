@@ -18,7 +18,7 @@ import { RECORD_LINE_BYTES } from '../../limits.ts'
 import type { AuditEvent } from '../../ports.ts'
 import type { DecideRequest } from '../../wire/proposal-messages.ts'
 import { compactTime } from '../callers/instances.ts'
-import type { Peer } from '../common/peer.ts'
+import { namesOf, type Peer } from '../common/peer.ts'
 import { type ProposalRun, spend } from '../standing/proposals.ts'
 
 export type Given = Omit<CycleInput, 'cycle' | 'realPaths'>
@@ -69,14 +69,8 @@ export function actionOf({ rooms }: Peer, { number, input, decided }: Cycle): Pr
   }
 }
 
-function note({ rooms, caller, session }: Peer, cycle: number, events: readonly AuditEvent[]): void {
-  const who = {
-    agent: caller?.name ?? null,
-    instance: session?.instance ?? null,
-    session: session?.id ?? null,
-    cycle,
-  }
-  for (const event of events) rooms.audit.append({ ...who, ...event })
+function note(peer: Peer, cycle: number, events: readonly AuditEvent[]): void {
+  for (const event of events) peer.rooms.audit.append({ ...namesOf(peer), cycle, ...event })
 }
 
 /** The name of what was decided: of a warrant its id, of a record its own. */

@@ -7,11 +7,13 @@
  */
 
 import { sha256 } from '../../base/crypto/hash.ts'
+import { joined } from '../../base/joined.ts'
 import type { Stay } from '../../defense/deception/budget.ts'
 import { DELAY_DRAW_BYTES, delayMs } from '../../defense/deception/delay.ts'
 import { createMask, type Mask } from '../../defense/deception/mask.ts'
 import type { Action } from '../../defense/facts.ts'
 import { Warrant } from '../../defense/warrant.ts'
+import { reasonOf } from '../../errors.ts'
 import { EXECUTION_ID_BYTES, UNARY_INLINE_BYTES } from '../../limits.ts'
 import { type Child, type ChildEvents, type OutputSource, STDERR, STDOUT } from '../../ports.ts'
 import { fileChunk, fileDownloadEnd } from '../../wire/file-messages.ts'
@@ -55,16 +57,6 @@ export function deceive(peer: Peer, call: Call): void {
 const SYSTEM_PATH = '/usr/bin:/bin:/usr/sbin:/sbin'
 
 type Parts = { readonly [STDOUT]: Uint8Array[]; readonly [STDERR]: Uint8Array[] }
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
-}
 
 function send(peer: Peer, call: Call, parts: Parts, exitCode: number): void {
   const { connection, rooms } = peer
@@ -160,9 +152,7 @@ function answer(peer: Peer, call: Call, argv: readonly string[], stay: Stay): vo
       return finish(0)
     }
     run().catch((cause: unknown) => {
-      rooms.log.write('warn', 'deception_failed', {
-        reason: cause instanceof Error ? cause.message : 'unknown',
-      })
+      rooms.log.write('warn', 'deception_failed', { reason: reasonOf(cause) })
       finish(1)
     })
   }

@@ -7,7 +7,6 @@
 import { ADMIN_NAME } from '../../base/text/name.ts'
 import { ALL_TOOLS, grantedTools, isTool, type ToolList } from '../../base/tool-name.ts'
 import type { Action, TokenState } from '../../defense/facts.ts'
-import { Warrant } from '../../defense/warrant.ts'
 import {
   type DelegateRequest,
   type DelegationAnswer,
@@ -17,9 +16,9 @@ import { DELEGATIONS_PER_SESSION } from '../../wire/limits.ts'
 import type { Handed } from '../callers/delegations.ts'
 import { type Caller, scopeOf } from '../callers/identities.ts'
 import type { Session } from '../callers/sessions.ts'
-import { type Call, type Peer, sessionOf } from '../common/peer.ts'
+import { type Call, namesOf, type Peer } from '../common/peer.ts'
 import { capabilityOf } from '../common/rooms.ts'
-import { attempt } from '../decisions/attempt.ts'
+import { requested } from '../decisions/permitted.ts'
 
 /** Whom nobody has invited is listed by the configuration. */
 const CONFIGURED = 'configuration'
@@ -50,55 +49,43 @@ function whyNot({ rooms }: Peer, caller: Caller, request: DelegateRequest): stri
 
 export function delegate(peer: Peer, call: Call): void {
   const { rooms } = peer
-  const request = call.message.ok ? (call.message.value as DelegateRequest) : undefined
-  const action: Action | undefined = request && {
+  const actionOf = (request: DelegateRequest): Action => ({
     kind: 'delegate',
     worker: request.worker,
     tools: request.tools,
     commands: request.allowed_commands,
     paths: request.allowed_paths,
     seconds: request.ttl_seconds,
-  }
-  attempt(peer, call, {
-    action,
-    go(warrant) {
-      const { caller, session } = peer
-      if (request === undefined || action === undefined || caller === undefined || session === undefined)
-        return
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      const answer = (value: Partial<DelegationAnswer>) =>
-        peer.connection.end(call.streamId, delegationMessage.encode(value))
-      const problem = whyNot(peer, caller, request)
-      const worker = rooms.identities.find(request.worker)
-      if (problem !== undefined || worker === undefined) return answer({ message: problem ?? '' })
-      const made = rooms.delegations.make(
-        { name: worker.name, scope: scopeOf(worker) },
-        handedOn(caller, session, request),
-        request.ttl_seconds,
-      )
-      if (made === undefined)
-        return answer({
-          message: `As much work is handed on as may be, ${DELEGATIONS_PER_SESSION} times in one session: wait until some of it is over.`,
-        })
-      const { token, handed } = made
-      rooms.audit.append(
-        {
-          type: 'identity',
-          what: 'delegated',
-          agent: caller.name,
-          instance: session.instance,
-          session: session.id,
-          user: handed.user,
-          worker: worker.name,
-          delegation: handed.id,
-          seconds: request.ttl_seconds,
-        },
-        true,
-      )
-      rooms.log.write('info', 'delegated', { agent: caller.name, worker: worker.name })
-      const expires_at = Math.floor(rooms.clock.wallMs() / 1_000) + request.ttl_seconds
-      answer({ success: true, token, expires_at })
-    },
+  })
+  requested<DelegateRequest>(peer, call, actionOf, (request) => {
+    const { caller, session } = peer
+    if (caller === undefined || session === undefined) return
+    const answer = (value: Partial<DelegationAnswer>) =>
+      peer.connection.end(call.streamId, delegationMessage.encode(value))
+    const problem = whyNot(peer, caller, request)
+    const worker = rooms.identities.find(request.worker)
+    if (problem !== undefined || worker === undefined) return answer({ message: problem ?? '' })
+    const made = rooms.delegations.make(
+      { name: worker.name, scope: scopeOf(worker) },
+      handedOn(caller, session, request),
+      request.ttl_seconds,
+    )
+    if (made === undefined)
+      return answer({
+        message: `As much work is handed on as may be, ${DELEGATIONS_PER_SESSION} times in one session: wait until some of it is over.`,
+      })
+    const { token, handed } = made
+    const { id: delegation, user } = handed
+    rooms.audit.append(
+      {
+        ...{ type: 'identity', what: 'delegated', ...namesOf(peer), user, worker: worker.name, delegation },
+        seconds: request.ttl_seconds,
+      },
+      true,
+    )
+    rooms.log.write('info', 'delegated', { agent: caller.name, worker: worker.name })
+    const expires_at = Math.floor(rooms.clock.wallMs() / 1_000) + request.ttl_seconds
+    answer({ success: true, token, expires_at })
   })
 }
 

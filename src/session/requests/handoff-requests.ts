@@ -5,9 +5,10 @@
  * Rules: docs/handoffs.md; docs/protocol.md, section 3 (24 to 26).
  * @module
  */
+
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
 import { utf8Length } from '../../base/encoding/utf8.ts'
-import type { Action, HandoffAction } from '../../defense/facts.ts'
+import type { HandoffAction } from '../../defense/facts.ts'
 import { depthOf, rejectedHandoff } from '../../defense/handoffs/judge.ts'
 import {
   contentDigest,
@@ -30,9 +31,10 @@ import { readRemotePath } from '../../sandbox/files/remote-path.ts'
 import { handoffContent, handoffEntry, handoffList } from '../../wire/handoff-messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
 import { createWaiter, GOES_ON } from '../branches/branches.ts'
-import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
+import { type Call, namesOf, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { type Aim, attempt } from '../decisions/attempt.ts'
 import { recordNotDone } from '../decisions/kept-first.ts'
+import { mistake, permitted, telling } from '../decisions/permitted.ts'
 import {
   type Artifact,
   copiesOf,
@@ -41,7 +43,8 @@ import {
   handoffEvent,
 } from '../standing/handoff-record.ts'
 import { beforeOf, type KeptHandoff } from '../standing/handoffs.ts'
-import { failTransfer, mistake, note, withView } from '../transfers/transfers-start.ts'
+import { recordAnyway } from '../standing/record-anyway.ts'
+import { failTransfer, withView } from '../transfers/transfers-start.ts'
 import { bringArtifacts } from './handoff-artifacts.ts'
 
 const CONTENT_SOURCE = 'AGENT_HANDOFF'
@@ -88,15 +91,9 @@ function noteRejected(
   action: HandoffAction | undefined,
   isCritical: boolean,
 ): void {
-  const { caller, session } = peer
-  note(peer, {
-    type: 'handoff',
-    what: 'rejected',
-    rule,
-    is_critical: isCritical,
-    agent: caller?.name ?? null,
-    instance: session?.instance ?? null,
-    session: session?.id ?? null,
+  recordAnyway(peer.rooms, {
+    ...{ type: 'handoff', what: 'rejected', rule, is_critical: isCritical },
+    ...namesOf(peer),
     to: action?.isListed === true ? action.to : null,
     digest: action?.digest ?? null,
     task: action?.task ?? null,
@@ -305,7 +302,7 @@ function keep(peer: Peer, call: Call, draft: Draft, { action, warrant, id, artif
     recordNotDone(peer, action, warrant, 'it could not be kept')
     return unwritten(peer, call, cause)
   }
-  note(peer, {
+  recordAnyway(peer.rooms, {
     ...handoffEvent('sent', record),
     warrant: warrant.id,
     artifacts: artifacts.length,
@@ -330,40 +327,24 @@ function unwritten(peer: Peer, call: Call, cause: unknown): void {
   )
 }
 
-export function listHandoffs(peer: Peer, call: Call): void {
-  const action: Action = { kind: 'read', method: call.method.name }
-  attempt(peer, call, {
-    action,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      const { caller, rooms } = peer
-      const all = rooms.handoffs.listFor(caller?.role === 'operator' ? undefined : (caller?.name ?? ''))
-      const handoffs = all.slice(0, LISTED_ENTRIES).map(entryOf)
-      peer.connection.end(
-        call.streamId,
-        handoffList.encode({ handoffs: handoffs as never, total: all.length }),
-      )
-    },
-  })
-}
+export const listHandoffs = telling(({ caller, rooms }) => {
+  const all = rooms.handoffs.listFor(caller?.role === 'operator' ? undefined : (caller?.name ?? ''))
+  const handoffs = all.slice(0, LISTED_ENTRIES).map(entryOf)
+  return handoffList.encode({ handoffs: handoffs as never, total: all.length })
+})
 
 export function takeHandoff(peer: Peer, call: Call): void {
   const id = call.message.ok ? encodeHex((call.message.value as { handoff_id: Uint8Array }).handoff_id) : ''
-  const action: Action = { kind: 'take_handoff', id }
-  attempt(peer, call, {
-    action,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      const { rooms, caller } = peer
-      const found = rooms.handoffs.find(id)
-      if (found === undefined || found.to !== caller?.name)
-        return peer.connection.fail(
-          call.streamId,
-          'PROCESS_NOT_FOUND',
-          'No handoff with that id waits for you: list them again, they are kept for a day.',
-        )
-      give(peer, call, found)
-    },
+  permitted(peer, call, { kind: 'take_handoff', id }, () => {
+    const { rooms, caller } = peer
+    const found = rooms.handoffs.find(id)
+    if (found === undefined || found.to !== caller?.name)
+      return peer.connection.fail(
+        call.streamId,
+        'PROCESS_NOT_FOUND',
+        'No handoff with that id waits for you: list them again, they are kept for a day.',
+      )
+    give(peer, call, found)
   })
 }
 
@@ -375,7 +356,11 @@ function give(peer: Peer, call: Call, found: KeptHandoff): void {
     return unwritten(peer, call, cause)
   }
   if (contentDigest(content) !== found.digest || !isWhole(content)) {
-    note(peer, { ...handoffEvent('rejected', found), rule: 'handoff.digest', is_critical: true })
+    recordAnyway(peer.rooms, {
+      ...handoffEvent('rejected', found),
+      rule: 'handoff.digest',
+      is_critical: true,
+    })
     return peer.connection.fail(
       call.streamId,
       'HANDOFF_REJECTED',
@@ -383,7 +368,10 @@ function give(peer: Peer, call: Call, found: KeptHandoff): void {
     )
   }
   if (!found.isTaken)
-    note(peer, { ...handoffEvent('taken', found), instance: peer.session?.instance ?? null })
+    recordAnyway(peer.rooms, {
+      ...handoffEvent('taken', found),
+      instance: peer.session?.instance ?? null,
+    })
   const entry = wholeEntryOf({ ...found, isTaken: true })
   whenKept(peer, call, (problem) => {
     if (problem !== undefined) return peer.fail(call, problem)

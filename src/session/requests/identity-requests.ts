@@ -12,6 +12,8 @@ import { encodeBase64Url } from '../../base/encoding/base64.ts'
 import { ADMIN_NAME, isName } from '../../base/text/name.ts'
 import type { Action } from '../../defense/facts.ts'
 import { Warrant } from '../../defense/warrant.ts'
+import type { Code } from '../../errors.ts'
+import { reasonOf } from '../../errors.ts'
 import { CONFIG_AGENTS, INVITATIONS_OPEN } from '../../limits.ts'
 import { keyRotationInput } from '../../wire/auth-input.ts'
 import type {
@@ -23,10 +25,12 @@ import { invitation as invitationMessage } from '../../wire/identity-messages.ts
 import { outcome } from '../../wire/messages.ts'
 import type { Invitation } from '../callers/enrolments.ts'
 import { type Caller, factsOf, scopeOf } from '../callers/identities.ts'
+import { endOverdue } from '../common/handed-on.ts'
 import { type Call, type Peer, sessionOf } from '../common/peer.ts'
 import { capabilityOf, type Rooms } from '../common/rooms.ts'
-import { attempt, requestFacts } from '../decisions/attempt.ts'
+import { requestFacts } from '../decisions/attempt.ts'
 import { recordNotDone } from '../decisions/kept-first.ts'
+import { requested } from '../decisions/permitted.ts'
 
 /** As the record names a key: never the whole of it, so that two records are compared by their digests alone. */
 const keyName = (key: Uint8Array): string => `sha256:${encodeBase64Url(sha256(key))}`
@@ -89,7 +93,12 @@ export function enroll(
 /** One of two that came with the same line: it has proven nothing. */
 function refuseLate(peer: Peer, call: Call, name: string): void {
   const why = `The invitation of ${name} was used up by somebody else, or every place is taken.`
-  const identity = { kind: 'failed', code: 'AUTH_KEY_NOT_FOUND', why } as const
+  refuseProof(peer, call, 'AUTH_KEY_NOT_FOUND', why)
+}
+
+/** To whoever has not proven who it is. */
+export function refuseProof(peer: Peer, call: Call, code: Code, why: string): void {
+  const identity = { kind: 'failed', code, why } as const
   peer.refuse(
     peer.decide(requestFacts({ ...call, message: { ok: true, value: undefined } }), undefined, identity),
     call,
@@ -113,37 +122,32 @@ function whyNot({ rooms }: Peer, request: InviteRequest): string | undefined {
 
 export function inviteAgent(peer: Peer, call: Call): void {
   const { rooms } = peer
-  const request = call.message.ok ? (call.message.value as InviteRequest) : undefined
-  const role = request?.is_operator === true ? 'operator' : 'agent'
-  const action: Action | undefined = request && {
+  const roleOf = ({ is_operator }: InviteRequest) => (is_operator ? 'operator' : 'agent')
+  const actionOf = (request: InviteRequest): Action => ({
     kind: 'invite',
     name: request.agent_name,
-    role,
+    role: roleOf(request),
     capability: request.capability,
     ttlSeconds: request.ttl_seconds,
-  }
-  attempt(peer, call, {
-    action,
-    go(warrant) {
-      if (request === undefined || action === undefined) return
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      const answer = (value: Partial<InvitationMessage>) =>
-        peer.connection.end(call.streamId, invitationMessage.encode(value))
-      const problem = whyNot(peer, request)
-      if (problem !== undefined) return answer({ message: problem })
-      const { agent_name: name, capability, ttl_seconds: ttl } = request
-      const by = peer.caller?.name ?? ''
-      const made = rooms.enrolments.invite({ name, role, capability, by }, ttl)
-      if (made === undefined)
-        return answer({
-          message: `${INVITATIONS_OPEN} invitations are open, and no more can be: wait, or withdraw one with sass-edge agent remove NAME.`,
-        })
-      rooms.audit.append(
-        { type: 'identity', what: 'invited', agent: name, role, capability, seconds: ttl, by },
-        true,
-      )
-      answer({ success: true, token: made.token, expires_at: made.expiresAt })
-    },
+  })
+  requested<InviteRequest>(peer, call, actionOf, (request) => {
+    const answer = (value: Partial<InvitationMessage>) =>
+      peer.connection.end(call.streamId, invitationMessage.encode(value))
+    const problem = whyNot(peer, request)
+    if (problem !== undefined) return answer({ message: problem })
+    const { agent_name: name, capability, ttl_seconds: ttl } = request
+    const role = roleOf(request)
+    const by = peer.caller?.name ?? ''
+    const made = rooms.enrolments.invite({ name, role, capability, by }, ttl)
+    if (made === undefined)
+      return answer({
+        message: `${INVITATIONS_OPEN} invitations are open, and no more can be: wait, or withdraw one with sass-edge agent remove NAME.`,
+      })
+    rooms.audit.append(
+      { type: 'identity', what: 'invited', agent: name, role, capability, seconds: ttl, by },
+      true,
+    )
+    answer({ success: true, token: made.token, expires_at: made.expiresAt })
   })
 }
 
@@ -166,48 +170,34 @@ function isCurrent({ rooms, caller }: Peer, key: Uint8Array): boolean {
 
 export function rotateKey(peer: Peer, call: Call): void {
   const { rooms } = peer
-  const request = call.message.ok ? (call.message.value as KeyRotation) : undefined
-  const action: Action | undefined = request && {
+  const actionOf = ({ public_key }: KeyRotation): Action => ({
     kind: 'rotate_key',
     name: peer.caller?.name ?? '',
-    key: encodeBase64Url(request.public_key),
-  }
-  attempt(peer, call, {
-    action,
-    problem: request === undefined ? '' : rotationProblem(peer, request),
-    go(warrant) {
-      const { caller } = peer
-      if (request === undefined || action === undefined || caller === undefined) return
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      const { public_key: next } = request
-      const answer = (success: boolean, message: string) =>
-        peer.connection.end(call.streamId, outcome.encode({ success, message }))
-      if (isCurrent(peer, next)) return answer(true, 'This is the key already.')
-      // The old one is only still let in: what follows the new one is for whoever has that.
-      if (!isCurrent(peer, caller.publicKey))
-        return answer(false, 'Another key has taken the place of this one already: change that one.')
-      if (rooms.identities.hasKey(next))
-        return answer(false, 'This key is, or was, somebody’s: make a new one.')
-      rooms.enrolments.changeKey(
-        caller.name,
-        scopeOf(caller),
-        encodeBase64Url(next),
-        (name) => rooms.identities.find(name) !== undefined,
-      )
-      rooms.audit.append(
-        {
-          type: 'identity',
-          what: 'key_changed',
-          agent: caller.name,
-          from: keyName(caller.publicKey),
-          key: keyName(next),
-        },
-        true,
-      )
-      rooms.log.write('info', 'key_changed', { agent: caller.name, source: peer.source.address })
-      answer(true, 'Both keys are taken until the new one is used.')
-    },
+    key: encodeBase64Url(public_key),
   })
+  const go = ({ public_key: next }: KeyRotation): void => {
+    const { caller } = peer
+    if (caller === undefined) return
+    const answer = (success: boolean, message: string) =>
+      peer.connection.end(call.streamId, outcome.encode({ success, message }))
+    if (isCurrent(peer, next)) return answer(true, 'This is the key already.')
+    // The old one is only still let in: what follows the new one is for whoever has that.
+    if (!isCurrent(peer, caller.publicKey))
+      return answer(false, 'Another key has taken the place of this one already: change that one.')
+    if (rooms.identities.hasKey(next))
+      return answer(false, 'This key is, or was, somebody’s: make a new one.')
+    rooms.enrolments.changeKey(
+      caller.name,
+      scopeOf(caller),
+      encodeBase64Url(next),
+      (name) => rooms.identities.find(name) !== undefined,
+    )
+    const [from, key] = [keyName(caller.publicKey), keyName(next)]
+    rooms.audit.append({ type: 'identity', what: 'key_changed', agent: caller.name, from, key }, true)
+    rooms.log.write('info', 'key_changed', { agent: caller.name, source: peer.source.address })
+    answer(true, 'Both keys are taken until the new one is used.')
+  }
+  requested(peer, call, actionOf, go, (request) => rotationProblem(peer, request))
 }
 
 /** The old key is taken no more: what is still connected with it is told to come again, and its commands run on. */
@@ -221,24 +211,37 @@ export function keyRetired(rooms: Rooms, name: string, previous: string): void {
 /** A caller that has proven its new key: the one before is taken no more. */
 export function retireKeyBefore(rooms: Rooms, { name, publicKey, previousKey }: Caller): void {
   if (previousKey === undefined || equalConstantTime(previousKey, publicKey)) return
-  try {
+  // A full disk must not keep the right key out: the old one goes when its time is over.
+  retiring(rooms, () => {
     const previous = rooms.enrolments.used(name, encodeBase64Url(publicKey))
     if (previous !== undefined) keyRetired(rooms, name, previous)
+  })
+}
+
+function retiring(rooms: Rooms, step: () => void): void {
+  try {
+    step()
   } catch (cause) {
-    // A full disk must not keep the right key out: the old one goes when its time is over.
-    rooms.log.write('error', 'key_not_retired', {
-      reason: cause instanceof Error ? cause.message : 'unknown',
-    })
+    rooms.log.write('error', 'key_not_retired', { reason: reasonOf(cause) })
   }
 }
 
 /** As time passes: old keys whose overlap is over. */
-export function retireOldKeys(rooms: Rooms, nowMs: number): void {
-  try {
+function retireOldKeys(rooms: Rooms, nowMs: number): void {
+  retiring(rooms, () => {
     for (const { name, previous } of rooms.enrolments.tick(nowMs)) keyRetired(rooms, name, previous)
-  } catch (cause) {
-    rooms.log.write('error', 'key_not_retired', {
-      reason: cause instanceof Error ? cause.message : 'unknown',
-    })
-  }
+  })
+}
+
+/**
+ * What time does to those who have come: sessions expire, keys that were replaced are taken no more, work that was
+ * handed on is over, what was handed over is forgotten, and what is held against somebody fades.
+ */
+export function tickCallers(rooms: Rooms, nowMs: number): void {
+  rooms.sessions.tick(nowMs)
+  rooms.challengeRates.tick(nowMs)
+  rooms.penalties.tick(nowMs)
+  retireOldKeys(rooms, nowMs)
+  endOverdue(rooms, nowMs)
+  rooms.handoffs.tick()
 }

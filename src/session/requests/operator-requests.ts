@@ -8,22 +8,19 @@
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
 import type { Action } from '../../defense/facts.ts'
 import { isLevel, LEVELS } from '../../defense/level.ts'
-import { Warrant } from '../../defense/warrant.ts'
 import { LISTED_CONFIRMATIONS, LISTED_ENTRIES } from '../../limits.ts'
 import type { Termination } from '../../wire/identity-messages.ts'
 import * as m from '../../wire/messages.ts'
-import type { MethodName } from '../../wire/methods.ts'
 import * as s from '../../wire/status-messages.ts'
 import { terminate } from '../common/end-session.ts'
 import { metricsText } from '../common/metrics.ts'
-import { type Call, type Peer, sessionOf } from '../common/peer.ts'
-import { attempt } from '../decisions/attempt.ts'
+import type { Call, Handler, Peer } from '../common/peer.ts'
+import { requested, telling } from '../decisions/permitted.ts'
 import { isRunning } from '../executions/execution.ts'
 import type { Pending } from '../standing/confirmations.ts'
 import type { LevelScope } from '../standing/levels.ts'
 import { sentence } from '../standing/sentence.ts'
 
-type Handler = (peer: Peer, call: Call) => void
 type Answer = { readonly success: boolean; readonly message: string }
 
 /** So many of them fit one frame with the rest of their entries. */
@@ -33,36 +30,25 @@ const OPAQUE_BYTES = 256
 const CONFINEMENT_BYTES = 512
 const SCOPES: readonly string[] = Object.freeze(['daemon', 'agent', 'session'])
 
-function reading(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Handler {
-  return (peer, call) =>
-    attempt(peer, call, {
-      action: { kind: 'read', method: call.method.name },
-      go: () => peer.connection.end(call.streamId, answer(peer)),
-    })
+const done = (message: string): Answer => ({ success: true, message })
+const notDone = (message: string): Answer => ({ success: false, message })
+
+function answer(peer: Peer, call: Call, { success, message }: Answer): void {
+  peer.connection.end(call.streamId, m.outcome.encode({ success, message: sentence(message) }))
 }
 
 /** `act` says what came of it; undefined: it answers by itself, later. */
 function changing<T>(
   actionOf: (request: T) => Action,
-  problemOf: (request: T) => string,
   act: (peer: Peer, call: Call, request: T) => Answer | undefined,
+  problemOf?: (request: T) => string,
 ): Handler {
   return (peer, call) => {
-    const request = call.message.ok ? (call.message.value as T) : undefined
-    attempt(peer, call, {
-      action: request === undefined ? undefined : actionOf(request),
-      problem: request === undefined ? '' : problemOf(request),
-      go(warrant) {
-        if (request === undefined) return
-        Warrant.redeem(warrant, actionOf(request), sessionOf(peer))
-        const outcome = act(peer, call, request)
-        if (outcome !== undefined)
-          peer.connection.end(
-            call.streamId,
-            m.outcome.encode({ success: outcome.success, message: sentence(outcome.message) }),
-          )
-      },
-    })
+    const go = (request: T): void => {
+      const outcome = act(peer, call, request)
+      if (outcome !== undefined) answer(peer, call, outcome)
+    }
+    requested(peer, call, actionOf, go, problemOf)
   }
 }
 
@@ -110,23 +96,17 @@ const answerConfirmation = changing<m.ConfirmationAnswer>(
     digest: encodeHex(digest),
     approves: approve,
   }),
-  () => '',
   ({ rooms, caller }, _call, { id, digest, approve }) => {
     const by = caller?.name ?? ''
     switch (rooms.confirmations.answer(encodeHex(id), encodeHex(digest), approve, by)) {
       case 'taken':
-        return { success: true, message: approve ? 'Approved; the request goes on.' : 'Denied.' }
+        return done(approve ? 'Approved; the request goes on.' : 'Denied.')
       case 'unknown':
-        return {
-          success: false,
-          message: 'There is no such question any more: it was answered, withdrawn or too old.',
-        }
+        return notDone('There is no such question any more: it was answered, withdrawn or too old.')
       case 'other_digest':
-        return {
-          success: false,
-          message:
-            'The digest is of something else than what is asked: list the questions again and look at them.',
-        }
+        return notDone(
+          'The digest is of something else than what is asked: list the questions again and look at them.',
+        )
     }
   },
 )
@@ -164,30 +144,27 @@ const setLevel = changing<m.LevelChange>(
     name,
     level: isLevel(level) ? level : 'NORMAL',
   }),
+  (peer, _call, { scope, name, level, why, incident }) => {
+    const { rooms, caller, session } = peer
+    if (!isLevel(level)) return notDone('There is no such level.')
+    if (!isThere(peer, scope, name)) return notDone(`There is no ${scope} of that name.`)
+    const isHalted = rooms.levels.daemon === 'HALT'
+    if (isHalted && rooms.incident() === undefined)
+      return notDone(
+        'The daemon has halted since it cannot write its record: make room, and it goes on by itself.',
+      )
+    if (scope === 'daemon' && isHalted && level !== 'HALT' && !rooms.acknowledge(incident ?? ''))
+      return notDone(
+        `The daemon has halted: name the incident that you have looked into, with --ack-incident ${rooms.incident() ?? 'HASH'}.`,
+      )
+    const text = why === '' ? 'An operator set it.' : why
+    rooms.levels.set(scope as LevelScope, name, level, text, caller?.name ?? '', session?.instance)
+    return done(`The level of ${name === '' ? 'the daemon' : name} is ${level}.`)
+  },
   ({ scope, name, level }) => {
     if (!SCOPES.includes(scope)) return `scope must be ${SCOPES.join(', ')}`
     if (!isLevel(level)) return 'level is not one of the levels'
     return (scope === 'daemon') === (name === '') ? '' : 'name is for an agent or a session, and needed there'
-  },
-  (peer, _call, { scope, name, level, why, incident }) => {
-    const { rooms, caller, session } = peer
-    if (!isLevel(level)) return { success: false, message: 'There is no such level.' }
-    if (!isThere(peer, scope, name)) return { success: false, message: `There is no ${scope} of that name.` }
-    const isHalted = rooms.levels.daemon === 'HALT'
-    if (isHalted && rooms.incident() === undefined)
-      return {
-        success: false,
-        message:
-          'The daemon has halted since it cannot write its record: make room, and it goes on by itself.',
-      }
-    if (scope === 'daemon' && isHalted && level !== 'HALT' && !rooms.acknowledge(incident ?? ''))
-      return {
-        success: false,
-        message: `The daemon has halted: name the incident that you have looked into, with --ack-incident ${rooms.incident() ?? 'HASH'}.`,
-      }
-    const text = why === '' ? 'An operator set it.' : why
-    rooms.levels.set(scope as LevelScope, name, level, text, caller?.name ?? '', session?.instance)
-    return { success: true, message: `The level of ${name === '' ? 'the daemon' : name} is ${level}.` }
   },
 )
 
@@ -207,41 +184,33 @@ function listPenalties({ rooms }: Peer): ReturnType<typeof m.empty.encode> {
 
 const clearPenalties = changing<m.PenaltyClear>(
   ({ source }) => ({ kind: 'clear_penalties', source: source ?? null }),
-  () => '',
   ({ rooms }, _call, { source }) => {
     const count = rooms.penalties.clear(source)
-    return {
-      success: true,
-      message: count === 1 ? '1 penalty was lifted.' : `${count} penalties were lifted.`,
-    }
+    return done(count === 1 ? '1 penalty was lifted.' : `${count} penalties were lifted.`)
   },
 )
 
 /** One instance of an agent, for good: the agent may begin another one, unless it is taken off the list. */
 const terminateInstance = changing<Termination>(
   ({ instance }) => ({ kind: 'terminate', instance }),
-  () => '',
   ({ rooms, caller }, _call, { instance }) => {
     const found = [...rooms.sessions.all()].find((session) => session.instance === instance)
     if (found === undefined)
-      return {
-        success: false,
-        message: 'There is no session of that instance: sass-edge status --json names those that there are.',
-      }
+      return notDone(
+        'There is no session of that instance: sass-edge status --json names those that there are.',
+      )
     terminate(rooms, found, 'operator', caller?.name ?? '')
-    return {
-      success: true,
-      message: `${instance} has ended for good, and all that it ran and had handed on.`,
-    }
+    return done(`${instance} has ended for good, and all that it ran and had handed on.`)
   },
 )
 
 /** What is known in full of a decision that was made lately. */
 const explain: Handler = (peer, call) =>
-  attempt(peer, call, {
-    action: { kind: 'read', method: call.method.name },
-    go() {
-      const { seq } = (call.message.ok ? call.message.value : { seq: 0 }) as { seq: number }
+  requested<{ seq: number }>(
+    peer,
+    call,
+    () => ({ kind: 'read', method: call.method.name }),
+    ({ seq }) => {
       const found = peer.rooms.explanations.find(seq)
       if (found === undefined)
         return peer.connection.fail(
@@ -249,31 +218,25 @@ const explain: Handler = (peer, call) =>
           'PROCESS_NOT_FOUND',
           'The daemon does not remember that decision in words; its record in the chain says what decided.',
         )
+      const { response, layer, rule, source, severity, agent: agent_name } = found
       peer.connection.end(
         call.streamId,
         s.explanation.encode({
-          seq,
+          ...{ seq, response, layer, rule, source, severity, agent_name },
           asked: sentence(found.asked),
-          response: found.response,
-          layer: found.layer,
-          rule: found.rule,
           reason: sentence(found.reason),
           advice: sentence(found.advice),
-          agent_name: found.agent,
-          source: found.source,
           at: Math.floor(found.atMs / 1_000),
           effective: found.effective.map((line) => sentence(line, EFFECTIVE_BYTES)),
-          severity: found.severity,
           opaque: sentence(found.opaque, OPAQUE_BYTES),
           confinement: sentence(found.confinement, CONFINEMENT_BYTES),
         }),
       )
     },
-  })
+  )
 
 const reload = changing<Record<string, never>>(
   () => ({ kind: 'reload' }),
-  () => '',
   (peer, call) => {
     peer.rooms
       .reload()
@@ -281,10 +244,7 @@ const reload = changing<Record<string, never>>(
         const message = result.ok
           ? `The policy is ${result.policyVersion} now.${result.needsRestart.length === 0 ? '' : ` Only a restart takes over ${result.needsRestart.join(', ')}.`}`
           : result.problem
-        peer.connection.end(
-          call.streamId,
-          m.outcome.encode({ success: result.ok, message: sentence(message) }),
-        )
+        answer(peer, call, { success: result.ok, message })
       })
       .catch((cause: unknown) => peer.fail(call, cause))
     return undefined
@@ -294,8 +254,7 @@ const reload = changing<Record<string, never>>(
 /** The answer goes first: what begins then ends this connection as well. */
 const drain = changing<Record<string, never>>(
   () => ({ kind: 'drain' }),
-  () => '',
-  ({ rooms, caller }) => ({ success: true, message: rooms.drain(caller?.name ?? '') }),
+  ({ rooms, caller }) => done(rooms.drain(caller?.name ?? '')),
 )
 
 /** Ends the session where it is there, so that nothing of it is written any more. */
@@ -310,16 +269,12 @@ function endSession({ rooms }: Peer, id: string): void {
 /** The decision to do it is recorded by then; what was done is as well, so that replay knows why facts are missing. */
 const purge = changing<m.PurgeRequest>(
   ({ session_id }) => ({ kind: 'purge', session: encodeHex(session_id) }),
-  () => '',
   (peer, call, { session_id }) => {
     const { rooms, caller } = peer
     const instance = peer.session?.instance ?? null
     const id = encodeHex(session_id)
     if (rooms.executions.present().some((one) => one.sessionId === id && isRunning(one)))
-      return {
-        success: false,
-        message: 'Commands of this session still run: end them first, see sass-edge jobs and kill.',
-      }
+      return notDone('Commands of this session still run: end them first, see sass-edge jobs and kill.')
     const hadBranch = rooms.branches.find(id) !== undefined
     endSession(peer, id)
     const executions = rooms.executions.purge(id) + rooms.handoffs.purge(id)
@@ -329,8 +284,7 @@ const purge = changing<m.PurgeRequest>(
       const branch = !hadBranch ? 'none' : problem === undefined ? 'erased' : 'kept'
       const by = caller?.name ?? ''
       rooms.audit.append({ type: 'purge', session: id, keys, branch, by, instance }, true)
-      const outcome = purged(id, keys + executions > 0 || hadBranch, problem)
-      peer.connection.end(call.streamId, m.outcome.encode({ ...outcome, message: sentence(outcome.message) }))
+      answer(peer, call, purged(id, keys + executions > 0 || hadBranch, problem))
     }
     rooms.branches
       .erase(id)
@@ -343,48 +297,25 @@ const purge = changing<m.PurgeRequest>(
 
 function purged(id: string, wasThere: boolean, problem: string | undefined): Answer {
   if (problem !== undefined)
-    return {
-      success: false,
-      message: `The words of session ${id} are erased, and its branch is not: ${problem}`,
-    }
-  return {
-    success: wasThere,
-    message: wasThere
-      ? `What session ${id} said and did is erased, its branch too; its records stay, and the chain verifies.`
-      : 'There is nothing of a session with that id: it was erased before, or there was none.',
-  }
+    return notDone(`The words of session ${id} are erased, and its branch is not: ${problem}`)
+  return wasThere
+    ? done(
+        `What session ${id} said and did is erased, its branch too; its records stay, and the chain verifies.`,
+      )
+    : notDone('There is nothing of a session with that id: it was erased before, or there was none.')
 }
 
-export const OPERATOR_HANDLERS: Readonly<
-  Record<
-    Extract<
-      MethodName,
-      | 'ListConfirmations'
-      | 'AnswerConfirmation'
-      | 'ShowLevels'
-      | 'SetLevel'
-      | 'ListPenalties'
-      | 'ClearPenalties'
-      | 'Explain'
-      | 'Reload'
-      | 'Drain'
-      | 'Purge'
-      | 'ShowMetrics'
-      | 'Terminate'
-    >,
-    Handler
-  >
-> = Object.freeze({
-  ListConfirmations: reading(listConfirmations),
+export const OPERATOR_HANDLERS = Object.freeze({
+  ListConfirmations: telling(listConfirmations),
   AnswerConfirmation: answerConfirmation,
-  ShowLevels: reading(showLevels),
+  ShowLevels: telling(showLevels),
   SetLevel: setLevel,
-  ListPenalties: reading(listPenalties),
+  ListPenalties: telling(listPenalties),
   ClearPenalties: clearPenalties,
   Explain: explain,
   Reload: reload,
   Drain: drain,
   Purge: purge,
   Terminate: terminateInstance,
-  ShowMetrics: reading(({ rooms }) => s.metricsText.encode({ text: metricsText(rooms) })),
+  ShowMetrics: telling(({ rooms }) => s.metricsText.encode({ text: metricsText(rooms) })),
 })

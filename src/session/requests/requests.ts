@@ -21,10 +21,11 @@ import { type Caller, checkProof, factsOf, type Proof } from '../callers/identit
 import { createSession, instanceOf } from '../callers/new-session.ts'
 import type { Session } from '../callers/sessions.ts'
 import { execute } from '../commands/execute.ts'
-import { type Call, ownScope, type Peer, sessionOf } from '../common/peer.ts'
+import { type Call, type Handler, namesOf, ownScope, type Peer, sessionOf } from '../common/peer.ts'
 import { type Rooms, setOf } from '../common/rooms.ts'
 import { attempt, NO_CIRCUMSTANCES, requestFacts } from '../decisions/attempt.ts'
-import type { Execution } from '../executions/execution.ts'
+import { permitted, telling } from '../decisions/permitted.ts'
+import type { Execution, Permit } from '../executions/execution.ts'
 import { decideProposals } from '../intent/decide-request.ts'
 import { INTENT_HANDLERS } from '../intent/envelope-requests.ts'
 import { PLAN_HANDLERS } from '../intent/plan-requests.ts'
@@ -33,24 +34,10 @@ import { upload } from '../transfers/transfers-upload.ts'
 import { deceive } from './deceive.ts'
 import { delegate, shownToken, tokenUsed } from './delegation-requests.ts'
 import { listHandoffs, sendHandoff, takeHandoff } from './handoff-requests.ts'
-import { enroll, inviteAgent, retireKeyBefore, rotateKey } from './identity-requests.ts'
+import { enroll, inviteAgent, refuseProof, retireKeyBefore, rotateKey } from './identity-requests.ts'
 import { OPERATOR_HANDLERS } from './operator-requests.ts'
 import { showRules } from './show-rules.ts'
 import { auditFields, auditPublicKey, capabilities, listExecutions, ping, securityStatus } from './telling.ts'
-
-export type Handler = (peer: Peer, call: Call) => void
-
-/** Answers once the action is permitted, however long it has to wait for that. */
-function whenPermitted(peer: Peer, call: Call, action: Action, go: () => void, problem = ''): void {
-  attempt(peer, call, {
-    action,
-    problem,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      go()
-    },
-  })
-}
 
 /** The admin socket's peer is who the kernel says: root or the daemon's own user, or nobody. */
 function adminProof(peer: Peer): Proof {
@@ -93,7 +80,7 @@ function prove(peer: Peer, call: Call): Proof {
 function authenticate(peer: Peer, call: Call): void {
   if (peer.caller !== undefined) {
     const action: Action = { kind: 'read', method: 'Authenticate' }
-    return whenPermitted(peer, call, action, () => {}, 'this connection has authenticated already')
+    return permitted(peer, call, action, () => {}, 'this connection has authenticated already')
   }
   const proof = prove(peer, call)
   // What judges commands is loaded for the first caller since the start, and for no stranger.
@@ -109,13 +96,7 @@ function authenticate(peer: Peer, call: Call): void {
 function settle(peer: Peer, call: Call, proof: Proof): void {
   // Whoever goes while the rules are loaded, or asks twice.
   if (peer.caller !== undefined || peer.connection.phase !== 'silent') return
-  if (!proof.ok) {
-    const identity = { kind: 'failed', code: proof.code, why: proof.why } as const
-    return peer.refuse(
-      peer.decide(requestFacts({ ...call, message: { ok: true, value: undefined } }), undefined, identity),
-      call,
-    )
-  }
+  if (!proof.ok) return refuseProof(peer, call, proof.code, proof.why)
   const request = (call.message.ok ? call.message.value : undefined) as AuthRequest
   if (proof.invitation === undefined) return enter(peer, call, proof.caller, request)
   enroll(peer, call, { caller: proof.caller, invitation: proof.invitation }, (caller) =>
@@ -241,7 +222,7 @@ function expiryOf(peer: Peer, session: Session): number {
 }
 
 function renew(peer: Peer, call: Call): void {
-  whenPermitted(peer, call, { kind: 'renew' }, () => {
+  permitted(peer, call, { kind: 'renew' }, () => {
     const { session } = peer
     if (session === undefined) return
     peer.rooms.sessions.renew(session, peer.rooms.clock.monotonicMs())
@@ -250,14 +231,6 @@ function renew(peer: Peer, call: Call): void {
       m.renewal.encode({ success: true, expires_at: expiryOf(peer, session) }),
     )
   })
-}
-
-/** A method that only tells. */
-function telling(answer: (peer: Peer) => ReturnType<typeof m.empty.encode>): Handler {
-  return (peer, call) =>
-    whenPermitted(peer, call, { kind: 'read', method: call.method.name }, () =>
-      peer.connection.end(call.streamId, answer(peer)),
-    )
 }
 
 /** The caller's own execution; an operator's reach is all of them. */
@@ -283,18 +256,29 @@ function signal(peer: Peer, call: Call): void {
     : undefined
   const number = request === undefined ? undefined : posixSignal(request.signal)
   const id = request === undefined ? '' : encodeHex(request.execution_id)
-  const action: Action = { kind: 'signal', executionId: id, signal: number ?? 0 }
+  const action = { kind: 'signal', executionId: id, signal: number ?? 0 } as const
+  const problem = number === undefined ? 'signal is not one of the numbers of section 3' : ''
+  reach(peer, call, action, problem, (execution, permit) => {
+    const deliver = () => number !== undefined && peer.rooms.executions.signal(execution, number, permit)
+    return once(execution, request?.signal_id, deliver)
+  })
+}
+
+/** Does it to the execution that is meant, once that is permitted. */
+function reach(
+  peer: Peer,
+  call: Call,
+  action: Action & { readonly executionId: string },
+  problem: string,
+  deed: (execution: Execution, permit: Permit) => boolean,
+): void {
   attempt(peer, call, {
     action,
-    problem: number === undefined ? 'signal is not one of the numbers of section 3' : '',
+    problem,
     go(warrant) {
+      const id = action.executionId
       const execution = reachable(peer, id)
-      const done =
-        execution !== undefined &&
-        number !== undefined &&
-        once(execution, request?.signal_id, () =>
-          peer.rooms.executions.signal(execution, number, { warrant, action, sessionId: sessionOf(peer) }),
-        )
+      const done = execution !== undefined && deed(execution, { warrant, action, sessionId: sessionOf(peer) })
       answerReach(peer, call, execution, done || isScreen(peer, id))
     },
   })
@@ -313,17 +297,8 @@ function once(execution: Execution, signalId: number | undefined, deliver: () =>
 function cancel(peer: Peer, call: Call): void {
   const request = call.message.ok ? (call.message.value as { execution_id: Uint8Array }) : undefined
   const id = request === undefined ? '' : encodeHex(request.execution_id)
-  const action: Action = { kind: 'cancel', executionId: id }
-  attempt(peer, call, {
-    action,
-    go(warrant) {
-      const execution = reachable(peer, id)
-      const done =
-        execution !== undefined &&
-        peer.rooms.executions.cancel(execution, { warrant, action, sessionId: sessionOf(peer) })
-      answerReach(peer, call, execution, done || isScreen(peer, id))
-    },
-  })
+  const action = { kind: 'cancel', executionId: id } as const
+  reach(peer, call, action, '', (execution, permit) => peer.rooms.executions.cancel(execution, permit))
 }
 
 /** A refused command is one that runs, to its caller: it takes every signal, as an editor does that goes on. */
@@ -352,13 +327,7 @@ function answerChallenge(peer: Peer, call: Call): void {
   const verdict = peer.decide(requestFacts(call, {}, { ...NO_CIRCUMSTANCES, challenge: outcome }), action)
   if (verdict.kind !== 'response' || verdict.response !== 'EXECUTE') return peer.refuse(verdict, call)
   try {
-    peer.rooms.audit.append({
-      type: 'challenge',
-      what: outcome,
-      agent: peer.caller?.name ?? null,
-      instance: peer.session?.instance ?? null,
-      session: peer.session?.id ?? null,
-    })
+    peer.rooms.audit.append({ type: 'challenge', what: outcome, ...namesOf(peer) })
     const session_token = peer.session?.idBytes
     peer.connection.end(call.streamId, m.challengeResult.encode({ passed: true, session_token }))
   } finally {

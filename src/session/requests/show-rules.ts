@@ -13,7 +13,7 @@ import { policyDigest, policyRules } from '../../defense/digest/policy-digest.ts
 import { listWithin } from '../../egress/egress-settings.ts'
 import { networkOf } from '../../sandbox/places/place.ts'
 import { rulesTold } from '../../wire/identity-messages.ts'
-import type { Peer } from '../common/peer.ts'
+import { namesOf, type Peer } from '../common/peer.ts'
 import { setOf, tenantOf } from '../common/rooms.ts'
 
 /** The tools that are granted to the caller, within what was handed on to its session. */
@@ -46,9 +46,7 @@ export function showRules(peer: Peer): ReturnType<typeof rulesTold.encode> {
   rooms.audit.append(
     {
       type: 'policy_digest',
-      agent: caller?.name ?? null,
-      instance: session?.instance ?? null,
-      session: session?.id ?? null,
+      ...namesOf(peer),
       rules: rules.length,
       bytes: text.length,
       sha256: encodeHex(digest),

@@ -4,6 +4,7 @@
  * @module
  */
 import type { AuditEvent } from '../../ports.ts'
+import { areTexts, membersOf } from './array-line.ts'
 
 /** A file or directory that the message names, and what has become of it. */
 export type Artifact = {
@@ -64,17 +65,6 @@ export function takenLine(id: string): string {
   return JSON.stringify(['taken', id])
 }
 
-function parsed(line: string): unknown[] {
-  try {
-    const value: unknown = JSON.parse(line)
-    return Array.isArray(value) ? value : []
-  } catch {
-    return []
-  }
-}
-
-const areTexts = (values: readonly unknown[]): values is string[] =>
-  values.every((value) => typeof value === 'string')
 const areCounts = (values: readonly unknown[]): values is number[] =>
   values.every((value) => Number.isSafeInteger(value) && (value as number) >= 0)
 
@@ -91,7 +81,7 @@ function readArtifacts(value: unknown): Artifact[] | undefined {
 }
 
 export function readHandoffLine(line: string): HandoffLine | undefined {
-  const [kind, ...rest] = parsed(line)
+  const [kind, ...rest] = membersOf(line)
   if (kind === 'taken')
     return rest.length === TAKEN - 1 && areTexts(rest) ? { kind, id: rest[0] ?? '' } : undefined
   if (kind !== 'sent' || rest.length < SENT - 1 || rest.length > SENT) return undefined

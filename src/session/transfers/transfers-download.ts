@@ -21,19 +21,19 @@ import { type FileDownloadRequest, fileChunk, fileDownloadEnd } from '../../wire
 import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { setOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
+import { mistake } from '../decisions/permitted.ts'
 import { fileQuestion, findingsIn } from '../executions/injection-event.ts'
 import type { WhyEnded } from '../executions/transfers.ts'
 import { askMeanwhile } from '../standing/asking-meanwhile.ts'
 import type { ConfirmationOutcome } from '../standing/confirmations.ts'
 import { copyName, handoffEvent } from '../standing/handoff-record.ts'
+import { recordAnyway } from '../standing/record-anyway.ts'
 import { createFileScreen } from './screened-file.ts'
 import {
   createWaker,
   endStream,
   failTransfer,
-  mistake,
   movedMeanwhile,
-  note,
   type TransferEnd,
   whenOver,
   withView,
@@ -280,7 +280,7 @@ function handedAim(peer: Peer, call: Call, id: string, request: FileDownloadRequ
         check(whole) {
           if (encodeHex(whole) === kept.sha256) return
           const event = { ...handoffEvent('rejected', found), rule: 'handoff.digest', is_critical: true }
-          note(peer, event)
+          recordAnyway(peer.rooms, event)
           throw new SassError(
             'HANDOFF_REJECTED',
             'The file is not what was sent: its digest is another one; ask its sender to send it again.',

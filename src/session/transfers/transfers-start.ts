@@ -8,30 +8,14 @@
 import { sha256 } from '../../base/crypto/hash.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
-import type { Action, FileAction, TakenArtifact } from '../../defense/facts.ts'
-import { Warrant } from '../../defense/warrant.ts'
-import { asSassError, type Code, mayTellAgent, SassError } from '../../errors.ts'
-import type { AuditEvent, SessionView } from '../../ports.ts'
-import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
-import { attempt } from '../decisions/attempt.ts'
+import type { FileAction, TakenArtifact } from '../../defense/facts.ts'
+import type { Warrant } from '../../defense/warrant.ts'
+import { asSassError, type Code, mayTellAgent, reasonOf, SassError } from '../../errors.ts'
+import type { SessionView } from '../../ports.ts'
+import { type Call, namesOf, type Peer, type StreamUser } from '../common/peer.ts'
+import { failPermitted } from '../decisions/permitted.ts'
 import type { TransferPlace, WhyEnded } from '../executions/transfers.ts'
-
-/** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
-export function mistake(peer: Peer, call: Call, problem: string): void {
-  attempt(peer, call, { action: undefined, problem, go() {} })
-}
-
-/** Says what keeps it from being done, to whoever may use the method at all. */
-export function failPermitted(peer: Peer, call: Call, code: Code, text: string): void {
-  const action: Action = { kind: 'read', method: call.method.name }
-  attempt(peer, call, {
-    action,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      peer.connection.fail(call.streamId, code, text)
-    },
-  })
-}
+import { recordAnyway } from '../standing/record-anyway.ts'
 
 /** Goes on with what the session sees, while `waiting` has the stream; where it sees nothing, says so. */
 export function withView(peer: Peer, call: Call, waiting: StreamUser, go: (view: SessionView) => void): void {
@@ -66,15 +50,6 @@ export type TransferEnd = {
   readonly sha256: string | null
 }
 
-/** It has happened, whatever can be written. */
-export function note({ rooms }: Pick<Peer, 'rooms'>, event: AuditEvent): void {
-  try {
-    rooms.audit.append(event, true)
-  } catch (cause) {
-    rooms.log.write('error', 'audit_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
-  }
-}
-
 /** What is transferred, once that is permitted. */
 export type Permitted = {
   readonly action: FileAction | TakenArtifact
@@ -89,13 +64,10 @@ export function recordEnd(
   { action, warrant, handoff }: Permitted,
   { outcome, bytes, sha256: digest }: TransferEnd,
 ): void {
-  const { caller, session } = peer
-  note(peer, {
+  recordAnyway(peer.rooms, {
     type: 'transfer_ended',
     what: action.kind,
-    agent: caller?.name ?? null,
-    instance: session?.instance ?? null,
-    session: session?.id ?? null,
+    ...namesOf(peer),
     warrant: warrant.id,
     path_digest: encodeHex(sha256(encodeUtf8('path' in action ? action.path : action.artifact))),
     outcome,
@@ -129,9 +101,7 @@ export function failTransfer(peer: Peer, streamId: number, cause: unknown): Code
   const known = asSassError(cause)
   const code = known !== undefined && mayTellAgent(known.code) ? known.code : 'FILE_IO'
   if (known === undefined || code !== known.code)
-    peer.rooms.log.write('error', 'transfer_failed', {
-      reason: cause instanceof Error ? cause.message : 'unknown',
-    })
+    peer.rooms.log.write('error', 'transfer_failed', { reason: reasonOf(cause) })
   const text =
     known !== undefined && code === known.code ? known.message : 'The device could not transfer the file.'
   const errno = known?.details['errno']

@@ -25,13 +25,12 @@ import { streamResponse } from '../../wire/messages.ts'
 import { openZstd } from '../../wire/zstd-open.ts'
 import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
 import { type Aim, attempt, NOT_LOOKED, requestFacts } from '../decisions/attempt.ts'
+import { failPermitted, mistake } from '../decisions/permitted.ts'
 import type { WhyEnded } from '../executions/transfers.ts'
 import {
   createWaker,
   endStream,
-  failPermitted,
   failTransfer,
-  mistake,
   movedMeanwhile,
   type TransferEnd,
   whenOver,

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { silence } from '../../../src/cli/mcp/silent.ts'
-import { failed, outcomeOf } from '../../../src/cli/mcp/tool-errors.ts'
+import { failed, outcomeOf, silence } from '../../../src/cli/mcp/tool-errors.ts'
 import { CODES, type Code, SassError } from '../../../src/errors.ts'
 
 t.test('what is proven not to have begun may be asked again, whatever else may not', async (t) => {

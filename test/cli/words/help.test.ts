@@ -1,17 +1,14 @@
 import t from 'tap'
-import type { Command } from '../../../src/cli/words/command.ts'
+import type { NamedCommand } from '../../../src/cli/words/command.ts'
 import { commandHelp, overviewHelp } from '../../../src/cli/words/help.ts'
 import { SUMMARIES } from '../../../src/cli/words/summaries.ts'
 
-const command: Command = {
+const command: NamedCommand = {
   name: 'demo',
   summary: 'show something',
   usage: ['demo A', 'demo B'],
-  options: [
-    { name: 'env', short: 'e', value: 'K=V', repeat: true, description: 'a variable' },
-    { name: 'pty', description: 'a terminal' },
-  ],
-  examples: [{ line: 'sass-edge demo A', does: 'the first' }],
+  options: { '-e, --env K=V...': 'a variable', '--pty': 'a terminal' },
+  examples: { 'sass-edge demo A': 'the first' },
   run: async () => 0,
 }
 

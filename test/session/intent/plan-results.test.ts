@@ -6,12 +6,12 @@ import t from 'tap'
 import type { CallResult, PlanDelivery } from '../../../src/session/common/plan-room.ts'
 import {
   deliverTo,
-  note,
   noteRefused,
   partOf,
   refused,
   summaryOf,
 } from '../../../src/session/intent/plan-results.ts'
+import { recordAnyway } from '../../../src/session/standing/record-anyway.ts'
 import { stageAudit } from '../stage.ts'
 
 const CALL = { id: 'c', tool: 'count', args: {} }
@@ -88,7 +88,7 @@ t.test('a refusal is on the record with the digest of the plan, and never what i
   t.notMatch(JSON.stringify([audit.events, logged]), 'secret')
 
   audit.failure = new Error('the disk is full')
-  note(rooms, { type: 'plan', what: 'ended' })
+  recordAnyway(rooms, { type: 'plan', what: 'ended' })
   t.match(logged.at(-1), ['error', 'audit_failed', { reason: 'the disk is full' }], 'it has happened')
   t.end()
 })
