@@ -6,8 +6,9 @@
  * Rules: docs/intent.md (the spool).
  * @module
  */
-import { closeSync, constants, type Dirent, lstatSync, opendirSync, openSync } from 'node:fs'
+import { constants, type Dirent, lstatSync, opendirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { closing } from '../../base/closing.node.ts'
 import { isSafeName } from '../../intent/canonical/shape.ts'
 import { INBOX_ENTRIES } from '../../intent/spool/limits.ts'
 import { isEnvelopeName } from '../../intent/spool/names.ts'
@@ -81,14 +82,12 @@ export function eachEnvelope(
 ): { readonly isAll: boolean } {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
   const fd = openSync(path, flags)
-  try {
-    const held = `/proc/self/fd/${fd}`
-    const { names, isAll } = wantedIn(held, limit)
-    for (const name of names) take(Buffer.concat([Buffer.from(`${held}/`), name]))
-    return { isAll }
-  } finally {
-    closeSync(fd)
-  }
+  using _fd = closing(fd)
+
+  const held = `/proc/self/fd/${fd}`
+  const { names, isAll } = wantedIn(held, limit)
+  for (const name of names) take(Buffer.concat([Buffer.from(`${held}/`), name]))
+  return { isAll }
 }
 
 function wantedIn(

@@ -4,17 +4,9 @@
  * Rules: docs/proposals.md, sections on the gates and on the streams.
  * @module
  */
-import {
-  closeSync,
-  constants,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  writeSync,
-} from 'node:fs'
+import { constants, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { closing } from '../../base/closing.node.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
@@ -94,12 +86,10 @@ export function readLogs(directory: string): StreamLines {
 function append(path: string, lines: readonly string[]): void {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
   const descriptor = openSync(path, flags, LOG_MODE)
-  try {
-    writeSync(descriptor, lines.map((line) => `${line}\n`).join(''))
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
+  using _descriptor = closing(descriptor)
+
+  writeSync(descriptor, lines.map((line) => `${line}\n`).join(''))
+  fsyncSync(descriptor)
 }
 
 /**

@@ -6,7 +6,6 @@
  * @module
  */
 import {
-  closeSync,
   constants,
   fstatSync,
   lstatSync,
@@ -19,6 +18,7 @@ import {
   unlinkSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { closing } from '../../base/closing.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { createFile, errnoOf, readBounded, replaceFile } from '../../base/files.node.ts'
@@ -98,20 +98,18 @@ function readPlain(path: string): QuarantinedFile {
 /** One byte more than is judged, so that what is too long shows. Undefined: it is no plain file. */
 function copyOf(path: Buffer): Buffer | undefined {
   const fd = openSync(path, READ_FLAGS)
-  try {
-    const stats = fstatSync(fd)
-    if (!stats.isFile() || stats.nlink !== 1) return undefined
-    const bytes = Buffer.alloc(Math.min(stats.size, ENVELOPE_FILE_BYTES + 1))
-    let length = 0
-    while (length < bytes.length) {
-      const count = readSync(fd, bytes, length, bytes.length - length, length)
-      if (count === 0) break
-      length += count
-    }
-    return bytes.subarray(0, length)
-  } finally {
-    closeSync(fd)
+  using _fd = closing(fd)
+
+  const stats = fstatSync(fd)
+  if (!stats.isFile() || stats.nlink !== 1) return undefined
+  const bytes = Buffer.alloc(Math.min(stats.size, ENVELOPE_FILE_BYTES + 1))
+  let length = 0
+  while (length < bytes.length) {
+    const count = readSync(fd, bytes, length, bytes.length - length, length)
+    if (count === 0) break
+    length += count
   }
+  return bytes.subarray(0, length)
 }
 
 type Fields = { readonly [key: string]: Json }

@@ -9,6 +9,7 @@
  * @module
  */
 import { readFileSync } from 'node:fs'
+import { closing } from '../../base/closing.node.ts'
 import { ERRNO, type Syscalls } from '../../sandbox/kernel/syscalls.node.ts'
 
 /** asm-generic/socket.h, the same on x86-64 and AArch64. */
@@ -49,11 +50,9 @@ export function createIsInOwnNamespace({
     if (result === -ERRNO.ENOPROTOOPT) return undefined
     const process = descriptor[0] ?? -1
     if (result !== 0 || process < 0) return 0
-    try {
-      return depthOf(`/proc/self/fdinfo/${process}`)
-    } finally {
-      libc.close(process)
-    }
+    using _process = closing(process)
+
+    return depthOf(`/proc/self/fdinfo/${process}`)
   }
 
   // What has a number here is in this namespace or beneath it, so that one as deep as this one is this one.

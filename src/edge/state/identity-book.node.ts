@@ -6,8 +6,9 @@
  * Rules: docs/operations.md (enrolment).
  * @module
  */
-import { closeSync, constants, openSync } from 'node:fs'
+import { constants, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { closing } from '../../base/closing.node.ts'
 import { decodeBase64Url } from '../../base/encoding/base64.ts'
 import { formatJson } from '../../base/encoding/json-text.ts'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
@@ -124,16 +125,14 @@ export function visibleBook(stateDirectory: string): IdentityBook {
 /** Whoever holds it does so for the time of one small file: it is waited for, and not for long. */
 function locked<T>(stateDirectory: string, use: () => T): T {
   const descriptor = openSync(stateDirectory, constants.O_RDONLY | constants.O_DIRECTORY)
-  try {
-    const lock = createFileLock()
-    for (let tries = 1; !lock(descriptor); tries++) {
-      if (tries === LOCK_TRIES) throw unusable(join(stateDirectory, BOOK_NAME), 'is held by another process')
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_PAUSE_MS)
-    }
-    return use()
-  } finally {
-    closeSync(descriptor)
+  using _descriptor = closing(descriptor)
+
+  const lock = createFileLock()
+  for (let tries = 1; !lock(descriptor); tries++) {
+    if (tries === LOCK_TRIES) throw unusable(join(stateDirectory, BOOK_NAME), 'is held by another process')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_PAUSE_MS)
   }
+  return use()
 }
 
 /** @throws SassError STATE_UNWRITABLE where the book cannot be replaced; then it is as it was */

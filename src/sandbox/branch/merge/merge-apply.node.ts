@@ -5,6 +5,7 @@
  */
 
 import { closeSync, fstatSync } from 'node:fs'
+import { closing } from '../../../base/closing.node.ts'
 import { O_PATH } from '../../kernel/at.node.ts'
 import { MERGE_LINKS_FOLLOWED } from '../../limits.ts'
 import type { Branch, BranchRoot } from '../files/branch.ts'
@@ -222,46 +223,41 @@ function linkedIn(
 ): number[] {
   const found: number[] = []
   const home = openRoot(part.stage === 'store' ? root.store : root.path)
-  try {
-    const waiting: BytePath[] = [stageName(id)]
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const path = next
-      withDirectory(files, home, path, (directory) => {
-        for (const name of namesIn(directory, path)) {
-          const stats = statName(directory, name)
-          if (stats?.isDirectory()) waiting.push(`${path}/${name}`)
-          else if (stats !== undefined && stats.nlink > 1n && found.length < MERGE_LINKS_FOLLOWED) {
-            if (!isOurs(stats.ino, stats.ctimeNs)) continue
-            const descriptor = files.at.open(directory, nameBytes(name), O_PATH)
-            if (descriptor >= 0) found.push(descriptor)
-          }
+  using _home = closing(home)
+
+  const waiting: BytePath[] = [stageName(id)]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const path = next
+    withDirectory(files, home, path, (directory) => {
+      for (const name of namesIn(directory, path)) {
+        const stats = statName(directory, name)
+        if (stats?.isDirectory()) waiting.push(`${path}/${name}`)
+        else if (stats !== undefined && stats.nlink > 1n && found.length < MERGE_LINKS_FOLLOWED) {
+          if (!isOurs(stats.ino, stats.ctimeNs)) continue
+          const descriptor = files.at.open(directory, nameBytes(name), O_PATH)
+          if (descriptor >= 0) found.push(descriptor)
         }
-      })
-    }
-    return found
-  } finally {
-    closeSync(home)
+      }
+    })
   }
+  return found
 }
 
 function removeStage(files: Files, root: BranchRoot, part: RootJournal, id: string): void {
   const store = openRoot(root.store)
   const real = openRoot(root.path)
-  try {
-    const home = part.stage === 'store' ? store : real
-    const name = stageName(id)
-    const times = statName(home, '.')
-    removeTree(files, home, name)
-    if (part.stage === 'root') {
-      if (times !== undefined)
-        files.at.setTimes(home, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
-      showStage(files, store, name)
-    }
-    removeTree(files, store, keptName(id))
-  } finally {
-    closeSync(store)
-    closeSync(real)
+  using _closed = closing(store, real)
+
+  const home = part.stage === 'store' ? store : real
+  const name = stageName(id)
+  const times = statName(home, '.')
+  removeTree(files, home, name)
+  if (part.stage === 'root') {
+    if (times !== undefined)
+      files.at.setTimes(home, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
+    showStage(files, store, name)
   }
+  removeTree(files, store, keptName(id))
 }
 
 /** Of a branch that is no more: only what lies in the real roots. */
@@ -269,13 +265,11 @@ export function removeStagesBesides(files: Files, branch: Branch, journal: Journ
   for (const part of journal.roots) {
     if (part.stage !== 'root') continue
     const real = openRoot(rootOf(branch, part).path)
-    try {
-      const times = statName(real, '.')
-      removeTree(files, real, stageName(journal.id))
-      if (times !== undefined)
-        files.at.setTimes(real, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
-    } finally {
-      closeSync(real)
-    }
+    using _real = closing(real)
+
+    const times = statName(real, '.')
+    removeTree(files, real, stageName(journal.id))
+    if (times !== undefined)
+      files.at.setTimes(real, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
   }
 }

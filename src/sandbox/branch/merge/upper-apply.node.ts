@@ -4,7 +4,7 @@
  * @module
  */
 
-import { closeSync } from 'node:fs'
+import { closing } from '../../../base/closing.node.ts'
 import { descriptorPath, RENAME_NOREPLACE } from '../../kernel/at.node.ts'
 import { ERRNO } from '../../kernel/syscalls.node.ts'
 import type { Branch } from '../files/branch.ts'
@@ -29,29 +29,27 @@ const CHARACTER_DEVICE = 0o020000
 export function applyUpper(files: Files, branch: Branch, journal: Journal, beforeStep: BeforeStep): void {
   for (const part of journal.roots) {
     const store = openRoot(rootOf(branch, part).store)
-    try {
-      if (part.stage === 'root') hideStage(files, store, stageName(journal.id))
-      if (part.upper.length === 0) continue
-      const kept = keptName(journal.id)
-      const made = files.at.makeDirectory(store, nameBytes(kept), 0o700)
-      if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('made', kept, made)
-      withDirectory(files, store, kept, (keep) =>
-        withDirectory(files, store, 'upper', (upper) => {
-          for (const [index, step] of part.upper.entries()) {
-            beforeStep(`upper ${part.root} ${index}`)
-            if (step.op === 'index') {
-              const result = moveIndex(files, store, keep, step.path, step.place, false)
-              if (result < 0 && result !== -ERRNO.ENOENT && result !== -ERRNO.EEXIST)
-                throw fileError('taken out of the index', step.path, result)
-            } else if (step.op === 'links') countLinks(files, store, step.path, step.more)
-            else upperForward(files, upper, keep, step, branch)
-          }
-        }),
-      )
-      must(files.at.syncAll(store), 'synced', kept)
-    } finally {
-      closeSync(store)
-    }
+    using _store = closing(store)
+
+    if (part.stage === 'root') hideStage(files, store, stageName(journal.id))
+    if (part.upper.length === 0) continue
+    const kept = keptName(journal.id)
+    const made = files.at.makeDirectory(store, nameBytes(kept), 0o700)
+    if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('made', kept, made)
+    withDirectory(files, store, kept, (keep) =>
+      withDirectory(files, store, 'upper', (upper) => {
+        for (const [index, step] of part.upper.entries()) {
+          beforeStep(`upper ${part.root} ${index}`)
+          if (step.op === 'index') {
+            const result = moveIndex(files, store, keep, step.path, step.place, false)
+            if (result < 0 && result !== -ERRNO.ENOENT && result !== -ERRNO.EEXIST)
+              throw fileError('taken out of the index', step.path, result)
+          } else if (step.op === 'links') countLinks(files, store, step.path, step.more)
+          else upperForward(files, upper, keep, step, branch)
+        }
+      }),
+    )
+    must(files.at.syncAll(store), 'synced', kept)
   }
 }
 
@@ -143,25 +141,23 @@ export function restoreUpper(
   const missing: { root: number; path: BytePath }[] = []
   for (const part of journal.roots) {
     const store = openRoot(rootOf(branch, part).store)
-    try {
-      withDirectory(files, store, keptName(journal.id), (keep) =>
-        withDirectory(files, store, 'upper', (upper) => {
-          const [times, others] = [
-            part.upper.filter(({ op }) => op === 'time'),
-            part.upper.filter(({ op }) => op !== 'time').toReversed(),
-          ]
-          for (const [index, step] of [...others, ...times].entries()) {
-            beforeStep(`back upper ${part.root} ${index}`)
-            if (step.op === 'index') moveIndex(files, store, keep, step.path, step.place, true)
-            else if (step.op !== 'links' && !upperBackward(files, upper, keep, step, branch))
-              missing.push({ root: part.root, path: step.path })
-          }
-        }),
-      )
-      must(files.at.syncAll(store), 'synced', '')
-    } finally {
-      closeSync(store)
-    }
+    using _store = closing(store)
+
+    withDirectory(files, store, keptName(journal.id), (keep) =>
+      withDirectory(files, store, 'upper', (upper) => {
+        const [times, others] = [
+          part.upper.filter(({ op }) => op === 'time'),
+          part.upper.filter(({ op }) => op !== 'time').toReversed(),
+        ]
+        for (const [index, step] of [...others, ...times].entries()) {
+          beforeStep(`back upper ${part.root} ${index}`)
+          if (step.op === 'index') moveIndex(files, store, keep, step.path, step.place, true)
+          else if (step.op !== 'links' && !upperBackward(files, upper, keep, step, branch))
+            missing.push({ root: part.root, path: step.path })
+        }
+      }),
+    )
+    must(files.at.syncAll(store), 'synced', '')
   }
   return missing
 }

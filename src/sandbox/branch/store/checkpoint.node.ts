@@ -10,6 +10,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { closing } from '../../../base/closing.node.ts'
 import { readBounded, replaceFile, syncDirectory } from '../../../base/files.node.ts'
 import { SassError } from '../../../errors.ts'
 import { RENAME_NOREPLACE } from '../../kernel/at.node.ts'
@@ -75,11 +76,9 @@ function createTreeSum(files: Files): { readonly look: Look; digest(): string } 
   const { digestLike } = createReader(files, NO_BUDGET)
   const contentOf = (directory: number, name: BytePath, path: BytePath, sizeBytes: number) => {
     const descriptor = openFile(files, directory, name, path)
-    try {
-      return digestLike(descriptor, sizeBytes, { dataSha256: '' }, path)
-    } finally {
-      closeSync(descriptor)
-    }
+    using _descriptor = closing(descriptor)
+
+    return digestLike(descriptor, sizeBytes, { dataSha256: '' }, path)
   }
   const hex = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString('hex')
   return {
@@ -136,20 +135,16 @@ export function makeCheckpoint(
 
 function syncAt(files: Files, path: string): void {
   const descriptor = openRoot(path)
-  try {
-    must(files.at.syncAll(descriptor), 'synced', Buffer.from(path).toString('latin1'))
-  } finally {
-    closeSync(descriptor)
-  }
+  using _descriptor = closing(descriptor)
+
+  must(files.at.syncAll(descriptor), 'synced', Buffer.from(path).toString('latin1'))
 }
 
 function removeBeneath(files: Files, directory: string, name: string): void {
   const parent = openRoot(directory)
-  try {
-    removeTree(files, parent, Buffer.from(name).toString('latin1'))
-  } finally {
-    closeSync(parent)
-  }
+  using _parent = closing(parent)
+
+  removeTree(files, parent, Buffer.from(name).toString('latin1'))
 }
 
 /** Copies all trees of a root from one directory to another, which exists. */
@@ -312,14 +307,11 @@ function moveAll(files: Files, root: BranchRoot, from: string, to: string): void
   if (!existsSync(join(root.store, from))) return
   mkdirSync(join(root.store, to), { recursive: true, mode: OWN_MODE })
   const [source, target] = [openRoot(join(root.store, from)), openRoot(join(root.store, to))]
-  try {
-    for (const name of namesIn(source, from)) {
-      const bytes = nameBytes(name)
-      must(files.at.rename(source, bytes, target, bytes, RENAME_NOREPLACE), 'moved', name)
-    }
-  } finally {
-    closeSync(source)
-    closeSync(target)
+  using _closed = closing(source, target)
+
+  for (const name of namesIn(source, from)) {
+    const bytes = nameBytes(name)
+    must(files.at.rename(source, bytes, target, bytes, RENAME_NOREPLACE), 'moved', name)
   }
 }
 
@@ -327,20 +319,15 @@ function moveAll(files: Files, root: BranchRoot, from: string, to: string): void
 function likeBefore(files: Files, root: BranchRoot, from: string, to: string): void {
   if (!existsSync(from)) return
   const store = openRoot(root.store)
-  try {
-    const source = openRoot(from)
-    const target = must(openDirectory(files, store, to), 'opened', to)
-    try {
-      const { shown } = readAttributes(files, source, '.', from, undefined)
-      const node = nodeOf(source, '.', from, statDirectory(source), shown)
-      applyAttributes(files, target, '', attributesOfNode(node), false, to)
-    } finally {
-      closeSync(source)
-      closeSync(target)
-    }
-  } finally {
-    closeSync(store)
-  }
+  using _store = closing(store)
+
+  const source = openRoot(from)
+  const target = must(openDirectory(files, store, to), 'opened', to)
+  using _closed = closing(source, target)
+
+  const { shown } = readAttributes(files, source, '.', from, undefined)
+  const node = nodeOf(source, '.', from, statDirectory(source), shown)
+  applyAttributes(files, target, '', attributesOfNode(node), false, to)
 }
 
 export function removeCheckpoint(syscalls: Syscalls, directory: string, number: number): void {

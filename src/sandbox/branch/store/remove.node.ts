@@ -6,6 +6,7 @@
  */
 
 import { closeSync } from 'node:fs'
+import { closing } from '../../../base/closing.node.ts'
 import { RENAME_NOREPLACE } from '../../kernel/at.node.ts'
 import { ERRNO } from '../../kernel/syscalls.node.ts'
 import { REMOVED_DEPTH, REMOVED_NAMES } from '../../limits.ts'
@@ -104,9 +105,7 @@ export function removeTree(files: Files, root: number, path: BytePath): void {
   const parent = openDirectory(files, root, parentPath(path))
   if (isNoDirectory(parent)) return
   must(parent, 'opened', path)
-  try {
-    removeSome(files, parent, namePath(path), Number.POSITIVE_INFINITY)
-  } finally {
-    closeSync(parent)
-  }
+  using _parent = closing(parent)
+
+  removeSome(files, parent, namePath(path), Number.POSITIVE_INFINITY)
 }
