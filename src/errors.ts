@@ -123,6 +123,13 @@ export function asSassError(value: unknown): SassError | undefined {
   return typeof value.code === 'string' && value.code in CODES ? (value as SassError) : undefined
 }
 
+/** The same of an error that has to be one; any other is thrown again. */
+export function knownError(value: unknown): SassError {
+  const known = asSassError(value)
+  if (known === undefined) throw value
+  return known
+}
+
 /** For the default branch of an exhaustive switch: the compiler proves that it is never reached. */
 export function unreachable(value: never): never {
   throw new SassError(

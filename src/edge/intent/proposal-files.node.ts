@@ -8,7 +8,7 @@ import { constants, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, wri
 import { basename, dirname, join } from 'node:path'
 import { closing } from '../../base/closing.node.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
-import { errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
+import { errnoText, readBounded, systemErrno } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { plainPath, type RealPaths } from '../../intent/proposals/gates.ts'
 import type { LogAppend } from '../../intent/proposals/log-appends.ts'
@@ -78,8 +78,7 @@ export function readLogs(directory: string): StreamLines {
       STREAMS.map((name) => [name, linesOf(logPath(directory, name))]),
     ) as unknown as StreamLines
   } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    throw unreadable(directory, errnoText(errnoOf(error)))
+    throw unreadable(directory, errnoText(systemErrno(error)))
   }
 }
 
@@ -111,7 +110,6 @@ export function appendLogs(
       append(logPath(directory, name), lines)
     }
   } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    throw unreadable(directory, errnoText(errnoOf(error)))
+    throw unreadable(directory, errnoText(systemErrno(error)))
   }
 }

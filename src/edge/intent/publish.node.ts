@@ -19,6 +19,7 @@ import {
   readBounded,
   replaceFile,
   syncDirectory,
+  systemErrno,
 } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { isJsonObject, pythonJsonBytes, readIntentJson } from '../../intent/canonical/python-json.ts'
@@ -130,8 +131,7 @@ function writingIn<Result>(directory: string, work: () => Result): Result {
       chmodSync(directory, CLOSED_DIRECTORY)
     }
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     return refuse(
       `${directory} cannot be written in, since ${errnoText(errno)}, so nothing was published: correct that, and publish again.`,
       { path: directory, errno },
@@ -206,8 +206,7 @@ export async function createVault(
       throw error
     }
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     refuse(
       `${directory} cannot be made, since ${errnoText(errno)}: correct that.`,
       { path: directory },

@@ -14,7 +14,7 @@ import { equalConstantTime } from '../../base/crypto/hash.ts'
 import { hostSha256 } from '../../base/crypto/sha256.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
-import { errnoOf, errnoText, lstatOf, readBounded } from '../../base/files.node.ts'
+import { errnoOf, errnoText, lstatOf, readBounded, systemErrno } from '../../base/files.node.ts'
 import { shellWord } from '../../base/text/shell-word.ts'
 import { SassError } from '../../errors.ts'
 import {
@@ -93,8 +93,7 @@ function readFile(path: string, limitBytes: number): { bytes: Buffer; stats: Sta
     const what = read.reason === 'not-a-file' ? 'is no regular file' : `is larger than ${limitBytes} bytes`
     throw refusal(path, `${path} ${what}, so the vault was not read: put the right file there.`)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     if (errno === 'ENOENT') return undefined
     throw refusal(
       path,

@@ -13,7 +13,7 @@ import { decodeBase64Url } from '../../base/encoding/base64.ts'
 import { formatJson } from '../../base/encoding/json-text.ts'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { decodeUtf8, encodeUtf8 } from '../../base/encoding/utf8.ts'
-import { errnoOf, errnoText, readBounded, replaceFile } from '../../base/files.node.ts'
+import { errnoOf, errnoText, readBounded, replaceFile, systemErrno } from '../../base/files.node.ts'
 import { isName } from '../../base/text/name.ts'
 import type { AgentConfig, Config } from '../../config/config.ts'
 import { tierUnsaid } from '../../config/profile.ts'
@@ -104,8 +104,7 @@ export function readBook(stateDirectory: string): IdentityBook {
     if (book === undefined) throw unusable(path, 'is damaged')
     return book
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     if (errno === 'ENOENT' || errno === 'ENOTDIR') return EMPTY_BOOK
     throw unusable(path, `cannot be read, since ${errnoText(errno)}`, error)
   }
@@ -150,8 +149,7 @@ export function updateBook(
       return next
     })
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     const sentence = `${path} cannot be written, since ${errnoText(errno)}: nothing was changed.`
     throw new SassError('STATE_UNWRITABLE', sentence, { path, errno }, error)
   }
