@@ -83,7 +83,6 @@ export function eachEnvelope(
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
   const fd = openSync(path, flags)
   using _fd = closing(fd)
-
   const held = `/proc/self/fd/${fd}`
   const { names, isAll } = wantedIn(held, limit)
   for (const name of names) take(Buffer.concat([Buffer.from(`${held}/`), name]))

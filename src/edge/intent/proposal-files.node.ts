@@ -86,7 +86,6 @@ function append(path: string, lines: readonly string[]): void {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
   const descriptor = openSync(path, flags, LOG_MODE)
   using _descriptor = closing(descriptor)
-
   writeSync(descriptor, lines.map((line) => `${line}\n`).join(''))
   fsyncSync(descriptor)
 }

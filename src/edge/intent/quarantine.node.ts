@@ -99,7 +99,6 @@ function readPlain(path: string): QuarantinedFile {
 function copyOf(path: Buffer): Buffer | undefined {
   const fd = openSync(path, READ_FLAGS)
   using _fd = closing(fd)
-
   const stats = fstatSync(fd)
   if (!stats.isFile() || stats.nlink !== 1) return undefined
   const bytes = Buffer.alloc(Math.min(stats.size, ENVELOPE_FILE_BYTES + 1))

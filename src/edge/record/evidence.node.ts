@@ -76,7 +76,6 @@ function recordsOf(directory: string, session: string): Found | undefined {
   for (const path of chainPaths(directory)) {
     const descriptor = openSegment(path)
     using _descriptor = closing(descriptor)
-
     eachLine(descriptor, (bytes) => {
       const line = textOfLine(bytes) ?? ''
       const isOwn = bytes.includes(needle)

@@ -140,7 +140,6 @@ export function replayChain(
   for (const path of chainPaths(directory)) {
     const descriptor = openSegment(path)
     using _descriptor = closing(descriptor)
-
     eachLine(descriptor, (line) => {
       const record = readRecord(line.toString('utf8'))
       if (record !== undefined) take(record.event, Date.parse(record.timestamp))

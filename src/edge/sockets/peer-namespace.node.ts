@@ -51,7 +51,6 @@ export function createIsInOwnNamespace({
     const process = descriptor[0] ?? -1
     if (result !== 0 || process < 0) return 0
     using _process = closing(process)
-
     return depthOf(`/proc/self/fdinfo/${process}`)
   }
 

@@ -125,7 +125,6 @@ export function visibleBook(stateDirectory: string): IdentityBook {
 function locked<T>(stateDirectory: string, use: () => T): T {
   const descriptor = openSync(stateDirectory, constants.O_RDONLY | constants.O_DIRECTORY)
   using _descriptor = closing(descriptor)
-
   const lock = createFileLock()
   for (let tries = 1; !lock(descriptor); tries++) {
     if (tries === LOCK_TRIES) throw unusable(join(stateDirectory, BOOK_NAME), 'is held by another process')

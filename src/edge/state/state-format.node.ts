@@ -177,7 +177,6 @@ function locked<T>({ directory, lock }: BringForwardOptions, work: () => T): T {
   }
   const descriptor = openSync(place, constants.O_RDONLY | constants.O_DIRECTORY)
   using _descriptor = closing(descriptor)
-
   if (!lock(descriptor))
     throw new SassError(
       'ADDRESS_IN_USE',
@@ -196,6 +195,5 @@ export function isStateInUse(directory: string, lock: FileLock): boolean {
     return false
   }
   using _descriptor = closing(descriptor)
-
   return !lock(descriptor)
 }

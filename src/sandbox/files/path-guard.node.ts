@@ -10,7 +10,7 @@
  * @module
  */
 import { type BigIntStats, fstatSync, openSync, readlinkSync } from 'node:fs'
-import { closing } from '../../base/closing.node.ts'
+import { atEnd, closing } from '../../base/closing.node.ts'
 import { baseName, isWithin } from '../../base/text/lexical-path.ts'
 import { type Code, SassError } from '../../errors.ts'
 import type { FileLook, SessionView } from '../../ports.ts'
@@ -132,7 +132,6 @@ export function createPathGuard(at: At, rights: Rights): PathGuard {
     const descriptor = at.openPath(view.rootDescriptor, fromRoot(path), O_PATH, LOOKING_UP)
     if (descriptor < 0) return undefined
     using _descriptor = closing(descriptor)
-
     const real = pathInView(view, descriptor)
     if (real === undefined) return undefined
     const stats = fstatSync(descriptor, { bigint: true })
@@ -197,7 +196,6 @@ export function createPathGuard(at: At, rights: Rights): PathGuard {
     const found = at.openPath(view.rootDescriptor, fromRoot(real), O_PATH, LOOKING_UP | NO_LINKS)
     if (found < 0) throw fileError(found, 'read')
     using _found = closing(found)
-
     const stats = fstatSync(found, { bigint: true })
     if (!stats.isFile() && !stats.isDirectory())
       throw new SassError('FILE_IO', 'What the path names is neither a file nor a directory.')
@@ -220,8 +218,7 @@ export function createPathGuard(at: At, rights: Rights): PathGuard {
   function makeDirectories(view: SessionView, real: string): void {
     const { root, rest } = writableRoot(view, real)
     let current = root
-    using _current = closing(current)
-
+    using _last = atEnd(() => at.close(current))
     for (const part of rest.split('/')) {
       const name = bytesOf(part)
       const made = at.makeDirectory(current, name, DIRECTORY_MODE)

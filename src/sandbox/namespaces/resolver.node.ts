@@ -53,7 +53,6 @@ function layOver(
   closeSync(top)
   if (target < 0) return
   using _target = closing(target)
-
   if (!fstatSync(target).isFile()) return
   // Beneath the directory in memory.
   const source = `${stage}/${file.path.replaceAll('/', '-')}`

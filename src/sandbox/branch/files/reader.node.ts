@@ -176,7 +176,6 @@ export function createReader(files: Files, budget: SurveyBudget): Reader {
   ) {
     const descriptor = openFile(files, directory, name, path)
     using _descriptor = closing(descriptor)
-
     return use(descriptor)
   }
 

@@ -58,6 +58,5 @@ export function removeDropped(syscalls: Syscalls, dropped: string, entries: numb
   removeKept(syscalls, dropped)
   const parent = openRoot(dirname(dropped))
   using _parent = closing(parent)
-
   return removeSome(createFiles(syscalls), parent, basename(dropped), entries)
 }

@@ -224,7 +224,6 @@ function linkedIn(
   const found: number[] = []
   const home = openRoot(part.stage === 'store' ? root.store : root.path)
   using _home = closing(home)
-
   const waiting: BytePath[] = [stageName(id)]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const path = next
@@ -247,7 +246,6 @@ function removeStage(files: Files, root: BranchRoot, part: RootJournal, id: stri
   const store = openRoot(root.store)
   const real = openRoot(root.path)
   using _closed = closing(store, real)
-
   const home = part.stage === 'store' ? store : real
   const name = stageName(id)
   const times = statName(home, '.')
@@ -266,7 +264,6 @@ export function removeStagesBesides(files: Files, branch: Branch, journal: Journ
     if (part.stage !== 'root') continue
     const real = openRoot(rootOf(branch, part).path)
     using _real = closing(real)
-
     const times = statName(real, '.')
     removeTree(files, real, stageName(journal.id))
     if (times !== undefined)

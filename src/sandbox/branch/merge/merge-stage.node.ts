@@ -47,7 +47,6 @@ export function placeOfStage(root: BranchRoot): StagePlace {
   const real = openRoot(root.path)
   const store = openRoot(root.store)
   using _closed = closing(real, store)
-
   const isSame =
     statDirectory(real).dev === statDirectory(store).dev &&
     mountOf(real) !== undefined &&

@@ -30,7 +30,6 @@ export function applyUpper(files: Files, branch: Branch, journal: Journal, befor
   for (const part of journal.roots) {
     const store = openRoot(rootOf(branch, part).store)
     using _store = closing(store)
-
     if (part.stage === 'root') hideStage(files, store, stageName(journal.id))
     if (part.upper.length === 0) continue
     const kept = keptName(journal.id)
@@ -142,7 +141,6 @@ export function restoreUpper(
   for (const part of journal.roots) {
     const store = openRoot(rootOf(branch, part).store)
     using _store = closing(store)
-
     withDirectory(files, store, keptName(journal.id), (keep) =>
       withDirectory(files, store, 'upper', (upper) => {
         const [times, others] = [

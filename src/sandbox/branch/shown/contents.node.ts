@@ -298,7 +298,6 @@ export function* diffBranch(
     if (branch.roots.length > 1) yield Buffer.from(`# in ${shownBytes(Buffer.from(root.path))}\n`)
     const [real, store] = [openRoot(root.path), openRoot(root.store)]
     using _closed = closing(real, store)
-
     for (const finding of found) {
       for (const pair of pairsOf(files, finding, all, real, store)) {
         if (typeof pair === 'string') {

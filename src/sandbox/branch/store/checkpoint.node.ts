@@ -77,7 +77,6 @@ function createTreeSum(files: Files): { readonly look: Look; digest(): string } 
   const contentOf = (directory: number, name: BytePath, path: BytePath, sizeBytes: number) => {
     const descriptor = openFile(files, directory, name, path)
     using _descriptor = closing(descriptor)
-
     return digestLike(descriptor, sizeBytes, { dataSha256: '' }, path)
   }
   const hex = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString('hex')
@@ -136,14 +135,12 @@ export function makeCheckpoint(
 function syncAt(files: Files, path: string): void {
   const descriptor = openRoot(path)
   using _descriptor = closing(descriptor)
-
   must(files.at.syncAll(descriptor), 'synced', Buffer.from(path).toString('latin1'))
 }
 
 function removeBeneath(files: Files, directory: string, name: string): void {
   const parent = openRoot(directory)
   using _parent = closing(parent)
-
   removeTree(files, parent, Buffer.from(name).toString('latin1'))
 }
 
@@ -308,7 +305,6 @@ function moveAll(files: Files, root: BranchRoot, from: string, to: string): void
   mkdirSync(join(root.store, to), { recursive: true, mode: OWN_MODE })
   const [source, target] = [openRoot(join(root.store, from)), openRoot(join(root.store, to))]
   using _closed = closing(source, target)
-
   for (const name of namesIn(source, from)) {
     const bytes = nameBytes(name)
     must(files.at.rename(source, bytes, target, bytes, RENAME_NOREPLACE), 'moved', name)
@@ -320,11 +316,9 @@ function likeBefore(files: Files, root: BranchRoot, from: string, to: string): v
   if (!existsSync(from)) return
   const store = openRoot(root.store)
   using _store = closing(store)
-
   const source = openRoot(from)
   const target = must(openDirectory(files, store, to), 'opened', to)
   using _closed = closing(source, target)
-
   const { shown } = readAttributes(files, source, '.', from, undefined)
   const node = nodeOf(source, '.', from, statDirectory(source), shown)
   applyAttributes(files, target, '', attributesOfNode(node), false, to)

@@ -53,7 +53,6 @@ export function copyTree(
     withDirectory(files, from, path, (source) => {
       const target = must(openDirectory(files, to, path), 'opened', path)
       using _target = closing(target)
-
       const own = nodeOf(source, '.', path, statDirectory(source), rawAttributes(files, source, '.', path))
       finished.push({ path, node: own })
       look?.(source, '.', path, own)

@@ -29,7 +29,6 @@ function measure(files: Files, path: string, limitBytes: number): number {
   let bytes = 0
   const root = openRoot(path)
   using _root = closing(root)
-
   const waiting: BytePath[] = ['']
   for (let next = waiting.pop(); next !== undefined && bytes <= limitBytes; next = waiting.pop()) {
     const here = next

@@ -106,6 +106,5 @@ export function removeTree(files: Files, root: number, path: BytePath): void {
   if (isNoDirectory(parent)) return
   must(parent, 'opened', path)
   using _parent = closing(parent)
-
   removeSome(files, parent, namePath(path), Number.POSITIVE_INFINITY)
 }

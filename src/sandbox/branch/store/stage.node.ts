@@ -120,7 +120,6 @@ export function setMode(files: Files, directory: number, name: BytePath, mode: n
     path,
   )
   using _descriptor = closing(descriptor)
-
   const self = Buffer.from(`/proc/self/fd/${descriptor}\0`)
   must(files.syscalls.byNumber('fchmodat', -100, self, mode, 0), 'given its mode', path)
 }
@@ -170,12 +169,10 @@ export function copyFile(
   const { at } = files
   const source = must(at.open(from[0], nameBytes(from[1]), O_RDONLY | O_NONBLOCK), 'read', path)
   using _source = closing(source)
-
   checks?.before(source)
   const flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
   const target = must(at.open(to[0], nameBytes(to[1]), flags, 0o600), 'made', path)
   using _target = closing(target)
-
   copyContent(files, source, target, node, path)
   checks?.after(target)
   const isOwn = node.uid === process.geteuid?.() && node.gid === process.getegid?.()

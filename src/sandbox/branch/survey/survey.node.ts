@@ -112,13 +112,10 @@ function surveyRoot(
   const isCopy = branch.level === 'copy'
   const realRoot = openRoot(root.path)
   using _realRoot = closing(realRoot)
-
   const store = openRoot(root.store)
   using _store = closing(store)
-
   const upperRoot = openRoot(`${root.store}/${isCopy ? 'copy' : 'upper'}`)
   using _upperRoot = closing(upperRoot)
-
   const merged = record[index] ?? new Map()
   const baseNs = BigInt(root.baseNs)
   const volatile = volatileOf(branch, root)

@@ -113,7 +113,6 @@ function timeOfChange(path: string, store: string): string {
   try {
     const probe = openSync(path, O_TMPFILE | 0o200000 | 2, MODE)
     using _probe = closing(probe)
-
     return before(fstatSync(probe, { bigint: true }).ctimeNs)
   } catch {
     // Not ours to write in, or nobody's: the clock of the device, which its file systems are a tick behind.
