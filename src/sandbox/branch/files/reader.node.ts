@@ -31,7 +31,7 @@ const ZEROS = Buffer.alloc(SPARSE_BLOCK_BYTES)
 export type FileAt = {
   readonly directory: number
   readonly name: BytePath
-  readonly node: Pick<Node, 'sizeBytes' | 'isSparse'>
+  readonly node: Node
 }
 
 export type Reader = {

@@ -80,18 +80,17 @@ function withAliases(
         const isSame =
           before.sizeBytes === after.sizeBytes &&
           reader.compare({ directory: real, name: namePath(base), node: before }, now, path).isSame
-        const { kinds, attributes } = metadataOf(before, after)
-        if (isSame && kinds.length === 0) return
+        const differing = metadataOf(before, after)
+        if (isSame && differing.metadata === undefined) return
         const change: Change = {
           root: index,
           path: nameBytes(path),
           kind: isSame ? 'metadata' : 'modified',
           before: factsOf(before),
           after: factsOf(after, reader.digest(now, path)),
-          ...(kinds.length > 0 ? { metadata: kinds } : {}),
-          ...(attributes.length > 0 ? { attributes } : {}),
+          ...differing,
           flags: sibling?.change.flags ?? [],
-          ...(sibling?.change.conflict === undefined ? {} : { conflict: sibling.change.conflict }),
+          conflict: sibling?.change.conflict,
         }
         findings.push({ path, base, change, before, after, source: `work/index/${entry}` })
       }),
