@@ -1,3 +1,9 @@
+/**
+ * The replay of a whole chain from its files: each decision with its sealed facts, under the policy that the chain says
+ * held then, and the state of the daemon from record to record. The chain is read once; frames that no record names (a crash came in between) are passed over.
+ * Rules: docs/responses.md, section 7 (replay).
+ * @module
+ */
 import { join } from 'node:path'
 import { policyNamed, readRecord } from '../../audit/chain.ts'
 import { type FactsFrame, readFacts } from '../../audit/facts-files.node.ts'

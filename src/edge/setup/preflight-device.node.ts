@@ -8,6 +8,7 @@
 
 import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
+import { attempt } from '../../base/attempt.ts'
 import { lstatOf, statOf } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
 import { knownError } from '../../errors.ts'
@@ -171,11 +172,7 @@ export function* checkMemory({ session, execution, sandbox }: Config): Iterable<
 
 /** A number that the kernel tells; undefined where it does not. */
 function kernelNumber(path: string): number | undefined {
-  try {
-    return Number(readFileSync(path, 'latin1').trim())
-  } catch {
-    return undefined
-  }
+  return attempt(() => Number(readFileSync(path, 'latin1').trim()), undefined)
 }
 
 export function* checkLimits({ sandbox: { limits } }: Config): Iterable<Finding> {

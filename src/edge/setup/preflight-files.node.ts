@@ -16,6 +16,7 @@ import {
   unlinkSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { attempt } from '../../base/attempt.ts'
 import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { decodeBase64Url, encodeBase64Url } from '../../base/encoding/base64.ts'
 import { errnoText, lstatOf, statOf, systemErrno } from '../../base/files.node.ts'
@@ -175,11 +176,7 @@ function* checkKeyFiles({ agents }: Config, configPath: string): Iterable<Findin
 }
 
 function isPem(path: string): boolean {
-  try {
-    return readFileSync(path, 'latin1').startsWith('-----BEGIN')
-  } catch {
-    return false
-  }
+  return attempt(() => readFileSync(path, 'latin1').startsWith('-----BEGIN'), false)
 }
 
 /** Agents whose public key is the private half of another agent's: both are 32 bytes, and mixed up easily. */

@@ -5,6 +5,7 @@
  * @module
  */
 import { realpathSync } from 'node:fs'
+import { attempt } from '../../base/attempt.ts'
 import type { Config } from '../../config/config.ts'
 import type { RulesProblem } from '../../defense/13policy/rules/rule-set.ts'
 import { rulesProblemText } from '../../defense/13policy/rules/rules-file.ts'
@@ -63,11 +64,7 @@ async function checkPatterns(config: Config): Promise<readonly Finding[]> {
 
 /** The real path; undefined where there is nothing. */
 function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
+  return attempt(() => realpathSync(path), undefined)
 }
 
 /**

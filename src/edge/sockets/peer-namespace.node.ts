@@ -9,6 +9,7 @@
  * @module
  */
 import { readFileSync } from 'node:fs'
+import { attempt } from '../../base/attempt.ts'
 import { closing } from '../../base/closing.node.ts'
 import { ERRNO, type Syscalls } from '../../sandbox/kernel/syscalls.node.ts'
 
@@ -25,11 +26,7 @@ function depthIn(text: string): number {
 }
 
 function depthOf(path: string): number {
-  try {
-    return depthIn(readFileSync(path, 'latin1'))
-  } catch {
-    return 0
-  }
+  return attempt(() => depthIn(readFileSync(path, 'latin1')), 0)
 }
 
 /**

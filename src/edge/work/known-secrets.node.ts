@@ -10,6 +10,7 @@
 import { randomBytes } from 'node:crypto'
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '../../base/attempt.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { createFile, readBounded } from '../../base/files.node.ts'
 import { SETTINGS_FILE_BYTES, SETTINGS_FILES } from '../../defense/firewall/limits.ts'
@@ -60,11 +61,7 @@ function linesAt(path: string): string[] {
 
 /** Names in a directory that fit, the first of them; none where it cannot be read. */
 function namesIn(directory: string, fits: (name: string) => boolean): string[] {
-  try {
-    return readdirSync(directory).filter(fits).sort().slice(0, SETTINGS_FILES)
-  } catch {
-    return []
-  }
+  return attempt(() => readdirSync(directory).filter(fits).sort().slice(0, SETTINGS_FILES), [])
 }
 
 const settingsIn = (root: string): string[] =>

@@ -3,6 +3,7 @@
  * @module
  */
 import { accessSync, constants, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { attempt } from '../../base/attempt.ts'
 import { errnoOf } from '../../base/files.node.ts'
 import { resolvePath } from '../../base/text/lexical-path.ts'
 import { createPinLook } from '../launcher/pinned.node.ts'
@@ -95,11 +96,7 @@ export function createProgramFinder(): ProgramFinder {
       return undefined
     },
     realDirectory(path) {
-      try {
-        return realpathSync.native(path)
-      } catch {
-        return path
-      }
+      return attempt(() => realpathSync.native(path), path)
     },
   }
 }

@@ -25,8 +25,26 @@ import { rootOf } from './merge-stage.node.ts'
 /** S_IFCHR with device 0: a whiteout. */
 const CHARACTER_DEVICE = 0o020000
 
+export type BeforeStep = (name: string) => void
+
+/** What all parts of a merge work with: `directory` is the branch's own. */
+export type Merging = {
+  readonly files: Files
+  readonly directory: string
+  readonly branch: Branch
+  readonly beforeStep: BeforeStep
+}
+
+/** The time of an open directory is afterwards what it was. */
+export function keepingTime(files: Files, directory: number, work: () => void): void {
+  const times = statName(directory, '.')
+  work()
+  if (times !== undefined)
+    files.at.setTimes(directory, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
+}
+
 /** Takes out of the upper directories what has been merged. */
-export function applyUpper(files: Files, branch: Branch, journal: Journal, beforeStep: BeforeStep): void {
+export function applyUpper({ files, branch, beforeStep }: Merging, journal: Journal): void {
   for (const part of journal.roots) {
     const store = openRoot(rootOf(branch, part).store)
     using _store = closing(store)
@@ -85,22 +103,18 @@ function countLinks(files: Files, store: number, name: BytePath, more: number): 
 
 /** What is kept at the top of the real root is not for the branch to see. */
 function hideStage(files: Files, store: number, name: BytePath): void {
-  withDirectory(files, store, 'upper', (upper) => {
-    const times = statName(upper, '.')
-    const made = files.at.makeNode(upper, nameBytes(name), CHARACTER_DEVICE, 0)
-    if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('hidden from the branch', name, made)
-    if (times !== undefined)
-      files.at.setTimes(upper, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
-  })
+  withDirectory(files, store, 'upper', (upper) =>
+    keepingTime(files, upper, () => {
+      const made = files.at.makeNode(upper, nameBytes(name), CHARACTER_DEVICE, 0)
+      if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('hidden from the branch', name, made)
+    }),
+  )
 }
 
 export function showStage(files: Files, store: number, name: BytePath): void {
-  withDirectory(files, store, 'upper', (upper) => {
-    const times = statName(upper, '.')
-    const removed = files.at.unlink(upper, nameBytes(name))
-    if (removed >= 0 && times !== undefined)
-      files.at.setTimes(upper, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
-  })
+  withDirectory(files, store, 'upper', (upper) =>
+    keepingTime(files, upper, () => files.at.unlink(upper, nameBytes(name))),
+  )
 }
 
 function upperForward(files: Files, upper: number, keep: number, step: DirectoryStep, branch: Branch): void {
@@ -132,10 +146,8 @@ function upperForward(files: Files, upper: number, keep: number, step: Directory
 
 /** Brings back into the upper directories what was taken out. @returns paths where the branch has something else now */
 export function restoreUpper(
-  files: Files,
-  branch: Branch,
+  { files, branch, beforeStep }: Merging,
   journal: Journal,
-  beforeStep: BeforeStep,
 ): { root: number; path: BytePath }[] {
   const missing: { root: number; path: BytePath }[] = []
   for (const part of journal.roots) {
@@ -185,5 +197,3 @@ function upperBackward(
   })
   return done ?? false
 }
-
-export type BeforeStep = (name: string) => void
