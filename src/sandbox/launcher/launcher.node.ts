@@ -32,29 +32,10 @@ import {
   type LauncherReport,
   type LauncherStart,
   type Nursery,
+  SLOT,
   SLOT_ADDRESSES,
-  SLOT_ARGV,
   SLOT_BYTES,
-  SLOT_CWD,
-  SLOT_CWD_NUMBER,
-  SLOT_ENVIRONMENT,
-  SLOT_ERRNO,
-  SLOT_FILE,
-  SLOT_GROUP,
   SLOT_GROUPS,
-  SLOT_INIT,
-  SLOT_IPC_NAMESPACE,
-  SLOT_KEEPS_DESCRIPTORS,
-  SLOT_MOUNT_NAMESPACE,
-  SLOT_NAMESPACES,
-  SLOT_NETWORK_NAMESPACE,
-  SLOT_PID,
-  SLOT_PID_NAMESPACE,
-  SLOT_STDERR,
-  SLOT_STDIN,
-  SLOT_STDOUT,
-  SLOT_TERMINAL,
-  SLOT_USER,
 } from './launcher-memory.ts'
 import { openPipe } from './pipes.node.ts'
 import { freeStart } from './stopped-start.node.ts'
@@ -260,7 +241,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       const request = pending.get(taken)
       pending.delete(taken)
       taken = (taken + 1) | 0
-      request?.answered(answer[SLOT_PID] ?? -1, answer[SLOT_ERRNO] ?? ERRNO.EIO)
+      request?.answered(answer[SLOT.pid] ?? -1, answer[SLOT.errno] ?? ERRNO.EIO)
     }
   }
   const watch = (): void => {
@@ -280,7 +261,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     const left = [...pending]
     pending.clear()
     for (const [request, { answered }] of left) {
-      const pid = wordsOf(request)[SLOT_PID] ?? 0
+      const pid = wordsOf(request)[SLOT.pid] ?? 0
       if (pid > 0) answered(pid, 0)
       else answered(-1, ERRNO.EAGAIN)
     }
@@ -327,8 +308,8 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     leave(networkRest, left) {
       // A thread that is gone holds nothing; one with a full ring goes elsewhere by itself.
       if (ended || pending.size >= LAUNCH_SLOTS) return queueMicrotask(left)
-      addressesOf(submitted)[SLOT_FILE] = 0n
-      wordsOf(submitted)[SLOT_NETWORK_NAMESPACE] = networkRest
+      addressesOf(submitted)[SLOT.file] = 0n
+      wordsOf(submitted)[SLOT.networkNamespace] = networkRest
       submit({ block: undefined, namespaces: undefined, answered: left })
     },
     launch(plan, streams, answered) {
@@ -344,32 +325,31 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       const addresses = addressesOf(submitted)
       const words = wordsOf(submitted)
       const base = syscalls.addressOf(program.block)
-      for (const slot of [SLOT_FILE, SLOT_ARGV, SLOT_ENVIRONMENT, SLOT_CWD]) {
+      for (const slot of [SLOT.file, SLOT.argv, SLOT.environment, SLOT.cwd]) {
         addresses[slot] = base + BigInt(program.offsets[slot] ?? 0)
       }
-      addresses[SLOT_TERMINAL] =
-        streams.kind === 'terminal' ? base + BigInt(program.offsets[SLOT_TERMINAL] ?? 0) : 0n
-      words[SLOT_STDIN] = streams.kind === 'terminal' ? -1 : streams.stdin
-      words[SLOT_STDOUT] = streams.kind === 'terminal' ? -1 : streams.stdout
-      words[SLOT_STDERR] = streams.kind === 'terminal' ? -1 : streams.stderr
-      words[SLOT_PID] = 0
+      addresses[SLOT.terminal] =
+        streams.kind === 'terminal' ? base + BigInt(program.offsets[SLOT.terminal] ?? 0) : 0n
+      words[SLOT.stdin] = streams.kind === 'terminal' ? -1 : streams.stdin
+      words[SLOT.stdout] = streams.kind === 'terminal' ? -1 : streams.stdout
+      words[SLOT.stderr] = streams.kind === 'terminal' ? -1 : streams.stderr
+      words[SLOT.pid] = 0
       if (plan.cwd !== cwd) {
         cwd = plan.cwd
         cwdNumber = (cwdNumber + 1) | 0
       }
-      words[SLOT_CWD_NUMBER] = cwdNumber
+      words[SLOT.cwdNumber] = cwdNumber
       const { namespaces, runAs } = plan
-      words[SLOT_NAMESPACES] = namespaces?.number ?? HOME_NAMESPACES
-      words[SLOT_MOUNT_NAMESPACE] = namespaces?.mount ?? -1
-      words[SLOT_PID_NAMESPACE] = namespaces?.pid ?? -1
-      words[SLOT_IPC_NAMESPACE] = namespaces?.ipc ?? -1
-      words[SLOT_NETWORK_NAMESPACE] = namespaces?.network ?? -1
-      words[SLOT_INIT] = namespaces?.initPid ?? -1
-      words[SLOT_USER] = runAs?.userId ?? -1
-      words[SLOT_GROUP] = runAs?.groupId ?? -1
+      words[SLOT.namespaces] = namespaces?.number ?? HOME_NAMESPACES
+      words[SLOT.mountNamespace] = namespaces?.mount ?? -1
+      words[SLOT.pidNamespace] = namespaces?.pid ?? -1
+      words[SLOT.ipcNamespace] = namespaces?.ipc ?? -1
+      words[SLOT.networkNamespace] = namespaces?.network ?? -1
+      words[SLOT.init] = namespaces?.initPid ?? -1
+      words[SLOT.user] = runAs?.userId ?? -1
+      words[SLOT.group] = runAs?.groupId ?? -1
       for (const [index, slot] of SLOT_GROUPS.entries()) words[slot] = plan.group?.descriptors[index] ?? -1
-      words[SLOT_KEEPS_DESCRIPTORS] =
-        plan.isDescriptor === true ? KEEPS_PROGRAM : (plan.fourthDescriptor ?? 0)
+      words[SLOT.keepsDescriptors] = plan.isDescriptor === true ? KEEPS_PROGRAM : (plan.fourthDescriptor ?? 0)
       submit({ block: program.block, namespaces, answered })
     },
     collect,
