@@ -9,16 +9,12 @@
 
 /// <reference lib="es2024.sharedmemory" />
 
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { startThread } from '../../base/worker.node.ts'
 import { SassError } from '../../errors.ts'
 import type { SpawnNamespaces, SpawnPlan } from '../../ports.ts'
 import { ERRNO, type Syscalls } from '../kernel/syscalls.node.ts'
-import {
-  LAUNCH_WATCH_MS,
-  LAUNCHER_HEAP_FROM_SOURCE_MIB,
-  LAUNCHER_HEAP_MIB,
-  PROGRAM_BLOCK_BYTES,
-} from '../limits.ts'
+import { LAUNCH_WATCH_MS, LAUNCHER_HEAP_MIB, PROGRAM_BLOCK_BYTES } from '../limits.ts'
 import {
   CONTROL_BYTES,
   CONTROL_CLOSING,
@@ -39,10 +35,6 @@ import {
 } from './launcher-memory.ts'
 import { openPipe } from './pipes.node.ts'
 import { freeStart } from './stopped-start.node.ts'
-
-/** Young generation and stack of the thread, in MiB: it allocates next to nothing. */
-const THREAD_LIMITS = { maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }
-const THREAD_LIMITS_FROM_SOURCE = { maxYoungGenerationSizeMb: 4, stackSizeMb: 4 }
 
 export interface LauncherOptions {
   /** CommonJS text of the bundled launcher thread; undefined starts it from its source file. */
@@ -179,24 +171,13 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     ...{ memory, wakeDescriptor: wakePipe.readEnd, keepCapabilities },
     ...{ nurseries, fence },
   }
-  // None of this process's options: what is loaded or waited for there has no place in this thread. The warning
-  // that FFI is experimental has been given once, on the main thread.
-  const execArgv = ['--no-warnings']
-  const shared = { execArgv, workerData, env: {}, name: 'launcher', trackUnmanagedFds: false }
-  const worker =
-    launcherSource === undefined
-      ? new Worker(new URL('./launcher-thread.node.ts', import.meta.url), {
-          ...shared,
-          resourceLimits: {
-            ...THREAD_LIMITS_FROM_SOURCE,
-            maxOldGenerationSizeMb: LAUNCHER_HEAP_FROM_SOURCE_MIB,
-          },
-        })
-      : new Worker(launcherSource, {
-          ...shared,
-          eval: true,
-          resourceLimits: { ...THREAD_LIMITS, maxOldGenerationSizeMb: LAUNCHER_HEAP_MIB },
-        })
+  const worker = startThread({
+    ...{ name: 'launcher', workerData },
+    file: () => new URL('./launcher-thread.node.ts', import.meta.url),
+    text: launcherSource === undefined ? undefined : () => launcherSource,
+    // It allocates next to nothing.
+    limits: { young: 1, old: LAUNCHER_HEAP_MIB, stack: 1 },
+  })
   const tellToClose = (): void => {
     Atomics.store(control, CONTROL_CLOSING, 1)
     Atomics.add(control, CONTROL_SUBMITTED, 1)
