@@ -4,7 +4,7 @@
  * @module
  */
 
-import { closeSync, mkdirSync, statSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { closing } from '../../../base/closing.node.ts'
 import { isWithin } from '../../../base/text/lexical-path.ts'
@@ -47,12 +47,8 @@ function fillRoot(syscalls: Syscalls, root: BranchRoot): string {
   const copy = copyOf(root)
   mkdirSync(copy, { mode: MODE })
   const [from, to] = [openRoot(root.path), openRoot(copy)]
-  try {
-    copyTree(createFiles(syscalls), from, to, new Map())
-  } finally {
-    closeSync(from)
-    closeSync(to)
-  }
+  using _both = closing(from, to)
+  copyTree(createFiles(syscalls), from, to, new Map())
   const probe = join(root.store, 'copied')
   mkdirSync(probe, { mode: MODE })
   return String(statSync(probe, { bigint: true }).ctimeNs)
