@@ -10,8 +10,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, stat
 import { basename, dirname, join } from 'node:path'
 import { publicKeyOf, signWith } from '../../base/crypto/ed25519.node.ts'
 import { equalConstantTime } from '../../base/crypto/hash.ts'
-import { hostSha256 } from '../../base/crypto/sha256.node.ts'
-import { encodeHex } from '../../base/encoding/hex.ts'
+import { hostBytesDigest, hostSha256 } from '../../base/crypto/sha256.node.ts'
 import {
   createFile,
   errnoOf,
@@ -213,7 +212,7 @@ export async function createVault(
       error,
     )
   }
-  return { pin: encodeHex(hostSha256(dispatcherKey)), recipient: identity?.recipient }
+  return { pin: hostBytesDigest(dispatcherKey), recipient: identity?.recipient }
 }
 
 /**
@@ -230,5 +229,5 @@ export function rotateDispatcher(directory: string, seed: Uint8Array, nextKey: U
   const statement = writeRotation(publicKeyOf(seed), nextKey, (bytes) => signWith(seed, bytes))
   const path = join(directory, ROTATION_FILE)
   writingIn(dirname(path), () => replaceFile(path, statement, READ_ONLY))
-  return encodeHex(hostSha256(nextKey))
+  return hostBytesDigest(nextKey)
 }
