@@ -137,6 +137,13 @@ export function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : 'unknown'
 }
 
+/** The same of an error that has to be one; any other is thrown again. */
+export function knownError(value: unknown): SassError {
+  const known = asSassError(value)
+  if (known === undefined) throw value
+  return known
+}
+
 /** For the default branch of an exhaustive switch: the compiler proves that it is never reached. */
 export function unreachable(value: never): never {
   throw new SassError(

@@ -36,6 +36,13 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
+/** The same of an error that has to be the system's; any other is thrown again. */
+export function systemErrno(error: unknown): string {
+  const errno = errnoOf(error)
+  if (errno === undefined) throw error
+  return errno
+}
+
 /** What an errno means for somebody who named a path: a clause that follows "since". */
 export function errnoText(errno: string | undefined): string {
   switch (errno) {

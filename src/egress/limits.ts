@@ -112,7 +112,6 @@ export const LEASE_BYTES = 1_048_576
 /** The thread that passes bytes: starts in some 20 ms and takes 5 to 9 MiB; it stays while connections come and go. */
 export const RELAY_IDLE_MS = 30_000
 export const RELAY_HEAP_MIB = 24
-export const RELAY_HEAP_FROM_SOURCE_MIB = 64
 /** nice(2): where a processor is shared, the daemon itself comes first. */
 export const RELAY_NICE = 5
 /** A server that is gone without a word is found out; Linux asks nine times, 75 seconds apart. */

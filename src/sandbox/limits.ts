@@ -32,9 +32,8 @@ export const PROGRAM_BLOCK_BYTES = 6_291_456
 export const KILL_TREE_ROUNDS = 32
 /** What a login gives (login.defs(5), UMASK): the daemon's own is for keys and records, and would shut others out. */
 export const COMMAND_UMASK = 0o022
-/** The launcher thread uses 4 to 8 MiB of heap; from source Node's type stripper runs in it first. */
+/** The launcher thread uses 4 to 8 MiB of heap. */
 export const LAUNCHER_HEAP_MIB = 16
-export const LAUNCHER_HEAP_FROM_SOURCE_MIB = 64
 /** The keeper thread makes a few hundred small strings for a session. */
 export const KEEPER_HEAP_MIB = 16
 /** It starts in some 20 ms and takes 3 MiB: it stays while sessions come one after the other. */

@@ -6,8 +6,10 @@
  * Rules: docs/intent.md (the spool).
  * @module
  */
-import { closeSync, constants, type Dirent, lstatSync, opendirSync, openSync } from 'node:fs'
+import { constants, type Dirent, lstatSync, opendirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '../../base/attempt.ts'
+import { closing } from '../../base/closing.node.ts'
 import { isSafeName } from '../../intent/canonical/shape.ts'
 import { INBOX_ENTRIES } from '../../intent/spool/limits.ts'
 import { isEnvelopeName } from '../../intent/spool/names.ts'
@@ -37,22 +39,13 @@ export function inboxesOf(
 
 /** The first of them, where there are more than anybody has receivers. */
 function directoriesIn(root: string): readonly string[] {
-  try {
-    const directory = opendirSync(root)
-    const names: string[] = []
-    try {
-      for (let looked = 0; looked < INBOX_ENTRIES; looked++) {
-        const entry = directory.readSync()
-        if (entry === null) break
-        if (entry.isDirectory()) names.push(entry.name)
-      }
-    } finally {
-      directory.closeSync()
-    }
-    return names.sort()
-  } catch {
-    return []
-  }
+  return attempt(
+    () =>
+      namesIn(root, (entry) => entry.isDirectory())
+        .names.map(String)
+        .sort(),
+    [],
+  )
 }
 
 /** What changes when an entry comes; undefined: there is no such directory. */
@@ -63,10 +56,6 @@ export function stampOf({ path }: Inbox): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function isWanted(entry: Dirent<Buffer>): boolean {
-  return isEnvelopeName(entry.name) && !entry.isDirectory()
 }
 
 /**
@@ -81,33 +70,27 @@ export function eachEnvelope(
 ): { readonly isAll: boolean } {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
   const fd = openSync(path, flags)
-  try {
-    const held = `/proc/self/fd/${fd}`
-    const { names, isAll } = wantedIn(held, limit)
-    for (const name of names) take(Buffer.concat([Buffer.from(`${held}/`), name]))
-    return { isAll }
-  } finally {
-    closeSync(fd)
-  }
+  using _fd = closing(fd)
+  const held = `/proc/self/fd/${fd}`
+  const { names, isAll } = namesIn(held, (entry) => isEnvelopeName(entry.name) && !entry.isDirectory(), limit)
+  for (const name of names) take(Buffer.concat([Buffer.from(`${held}/`), name]))
+  return { isAll }
 }
 
-function wantedIn(
-  held: string,
-  limit: number,
+/** Read entry by entry: how many there are is for whoever may write there to say. */
+function namesIn(
+  path: string,
+  isWanted: (entry: Dirent<Buffer>) => boolean,
+  limit = INBOX_ENTRIES,
 ): { readonly names: readonly Buffer[]; readonly isAll: boolean } {
-  // Read entry by entry: how many there are is for whoever may write there to say.
-  const directory = opendirSync(held, { encoding: 'buffer' as BufferEncoding })
+  using directory = opendirSync(path, { encoding: 'buffer' as BufferEncoding })
   const names: Buffer[] = []
-  try {
-    for (let looked = 0; looked < INBOX_ENTRIES; looked++) {
-      const entry = directory.readSync() as Dirent<Buffer> | null
-      if (entry === null) return { names, isAll: true }
-      if (!isWanted(entry)) continue
-      if (names.length === limit) return { names, isAll: false }
-      names.push(entry.name)
-    }
-    return { names, isAll: true }
-  } finally {
-    directory.closeSync()
+  for (let looked = 0; looked < INBOX_ENTRIES; looked++) {
+    const entry = directory.readSync() as Dirent<Buffer> | null
+    if (entry === null) break
+    if (!isWanted(entry)) continue
+    if (names.length === limit) return { names, isAll: false }
+    names.push(entry.name)
   }
+  return { names, isAll: true }
 }

@@ -8,7 +8,8 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
-import { errnoOf, errnoText, makePrivateDirectory, readBounded, replaceFile } from '../../base/files.node.ts'
+import { errnoOf, errnoText, makePrivateDirectory, replaceFile } from '../../base/files.node.ts'
+import { bytesAt } from '../../base/small-file.node.ts'
 import { SassError } from '../../errors.ts'
 import { isJsonObject, readIntentJson } from '../../intent/canonical/python-json.ts'
 import { isSafeName, objectOf, textOf } from '../../intent/canonical/shape.ts'
@@ -29,15 +30,7 @@ function unwritable(path: string, cause: unknown): SassError {
   )
 }
 
-function read(path: string): Uint8Array | undefined {
-  try {
-    const found = readBounded(path, PLAN_BYTES, true)
-    return found.ok ? found.bytes : undefined
-  } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
-    return undefined
-  }
-}
+const read = (path: string): Uint8Array | undefined => bytesAt(path, PLAN_BYTES, true)
 
 function sessionsIn(directory: string): readonly string[] {
   const names = existsSync(directory) ? readdirSync(directory) : []

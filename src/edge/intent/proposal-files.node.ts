@@ -4,19 +4,11 @@
  * Rules: docs/proposals.md, sections on the gates and on the streams.
  * @module
  */
-import {
-  closeSync,
-  constants,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  writeSync,
-} from 'node:fs'
+import { constants, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { closing } from '../../base/closing.node.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
-import { errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
+import { errnoText, readBounded, systemErrno } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { plainPath, type RealPaths } from '../../intent/proposals/gates.ts'
 import type { LogAppend } from '../../intent/proposals/log-appends.ts'
@@ -86,20 +78,16 @@ export function readLogs(directory: string): StreamLines {
       STREAMS.map((name) => [name, linesOf(logPath(directory, name))]),
     ) as unknown as StreamLines
   } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    throw unreadable(directory, errnoText(errnoOf(error)))
+    throw unreadable(directory, errnoText(systemErrno(error)))
   }
 }
 
 function append(path: string, lines: readonly string[]): void {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
   const descriptor = openSync(path, flags, LOG_MODE)
-  try {
-    writeSync(descriptor, lines.map((line) => `${line}\n`).join(''))
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
+  using _descriptor = closing(descriptor)
+  writeSync(descriptor, lines.map((line) => `${line}\n`).join(''))
+  fsyncSync(descriptor)
 }
 
 /**
@@ -121,7 +109,6 @@ export function appendLogs(
       append(logPath(directory, name), lines)
     }
   } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    throw unreadable(directory, errnoText(errnoOf(error)))
+    throw unreadable(directory, errnoText(systemErrno(error)))
   }
 }

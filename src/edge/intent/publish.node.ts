@@ -10,8 +10,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, stat
 import { basename, dirname, join } from 'node:path'
 import { publicKeyOf, signWith } from '../../base/crypto/ed25519.node.ts'
 import { equalConstantTime } from '../../base/crypto/hash.ts'
-import { hostSha256 } from '../../base/crypto/sha256.node.ts'
-import { encodeHex } from '../../base/encoding/hex.ts'
+import { hostBytesDigest, hostSha256 } from '../../base/crypto/sha256.node.ts'
 import {
   createFile,
   errnoOf,
@@ -19,6 +18,7 @@ import {
   readBounded,
   replaceFile,
   syncDirectory,
+  systemErrno,
 } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { isJsonObject, pythonJsonBytes, readIntentJson } from '../../intent/canonical/python-json.ts'
@@ -130,8 +130,7 @@ function writingIn<Result>(directory: string, work: () => Result): Result {
       chmodSync(directory, CLOSED_DIRECTORY)
     }
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     return refuse(
       `${directory} cannot be written in, since ${errnoText(errno)}, so nothing was published: correct that, and publish again.`,
       { path: directory, errno },
@@ -206,15 +205,14 @@ export async function createVault(
       throw error
     }
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     refuse(
       `${directory} cannot be made, since ${errnoText(errno)}: correct that.`,
       { path: directory },
       error,
     )
   }
-  return { pin: encodeHex(hostSha256(dispatcherKey)), recipient: identity?.recipient }
+  return { pin: hostBytesDigest(dispatcherKey), recipient: identity?.recipient }
 }
 
 /**
@@ -231,5 +229,5 @@ export function rotateDispatcher(directory: string, seed: Uint8Array, nextKey: U
   const statement = writeRotation(publicKeyOf(seed), nextKey, (bytes) => signWith(seed, bytes))
   const path = join(directory, ROTATION_FILE)
   writingIn(dirname(path), () => replaceFile(path, statement, READ_ONLY))
-  return encodeHex(hostSha256(nextKey))
+  return hostBytesDigest(nextKey)
 }

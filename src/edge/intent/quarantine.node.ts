@@ -6,7 +6,6 @@
  * @module
  */
 import {
-  closeSync,
   constants,
   fstatSync,
   lstatSync,
@@ -19,9 +18,10 @@ import {
   unlinkSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { closing } from '../../base/closing.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
-import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { createFile, errnoOf, readBounded, replaceFile } from '../../base/files.node.ts'
+import { fieldsOf, jsonAt } from '../../base/small-file.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import {
   QUARANTINE_ID_BYTES,
@@ -98,42 +98,32 @@ function readPlain(path: string): QuarantinedFile {
 /** One byte more than is judged, so that what is too long shows. Undefined: it is no plain file. */
 function copyOf(path: Buffer): Buffer | undefined {
   const fd = openSync(path, READ_FLAGS)
-  try {
-    const stats = fstatSync(fd)
-    if (!stats.isFile() || stats.nlink !== 1) return undefined
-    const bytes = Buffer.alloc(Math.min(stats.size, ENVELOPE_FILE_BYTES + 1))
-    let length = 0
-    while (length < bytes.length) {
-      const count = readSync(fd, bytes, length, bytes.length - length, length)
-      if (count === 0) break
-      length += count
-    }
-    return bytes.subarray(0, length)
-  } finally {
-    closeSync(fd)
+  using _fd = closing(fd)
+  const stats = fstatSync(fd)
+  if (!stats.isFile() || stats.nlink !== 1) return undefined
+  const bytes = Buffer.alloc(Math.min(stats.size, ENVELOPE_FILE_BYTES + 1))
+  let length = 0
+  while (length < bytes.length) {
+    const count = readSync(fd, bytes, length, bytes.length - length, length)
+    if (count === 0) break
+    length += count
   }
+  return bytes.subarray(0, length)
 }
 
-type Fields = { readonly [key: string]: Json }
-
 function readReason(path: string, name: string, receiver: string): Quarantined | undefined {
-  try {
-    const read = readBounded(path, REASON_BYTES, true)
-    const parsed = read.ok ? parseStrictJson(read.bytes, { size: REASON_BYTES }) : undefined
-    if (parsed?.ok !== true || typeof parsed.value !== 'object' || parsed.value === null) return undefined
-    const fields = parsed.value as Fields
-    const text = (key: string): string => (typeof fields[key] === 'string' ? fields[key] : '')
-    const number = (key: string): number => (typeof fields[key] === 'number' ? fields[key] : 0)
-    return {
-      ...{ name, receiver, from: text('from'), sinceMs: number('since_ms'), size: number('size') },
-      digest: text('digest'),
-      refusal: {
-        ...{ step: number('step'), code: text('code'), field: text('field'), problem: text('problem') },
-        ticket: text('ticket') === '' ? undefined : text('ticket'),
-      },
-    }
-  } catch {
-    return undefined
+  const known = jsonAt(path, REASON_BYTES, true)
+  if (typeof known !== 'object' || known === null) return undefined
+  const fields = fieldsOf(known)
+  const text = (key: string): string => (typeof fields[key] === 'string' ? fields[key] : '')
+  const number = (key: string): number => (typeof fields[key] === 'number' ? fields[key] : 0)
+  return {
+    ...{ name, receiver, from: text('from'), sinceMs: number('since_ms'), size: number('size') },
+    digest: text('digest'),
+    refusal: {
+      ...{ step: number('step'), code: text('code'), field: text('field'), problem: text('problem') },
+      ticket: text('ticket') === '' ? undefined : text('ticket'),
+    },
   }
 }
 

@@ -25,10 +25,10 @@ import type {
   Claimed,
   Given,
   Intake,
+  IntentRoom,
   Judged,
   Quarantined,
   Refusal,
-  Waiting,
 } from '../../intent/spool/room.ts'
 import type { AuditEvent, Clock, Log, Random } from '../../ports.ts'
 import { eachEnvelope, type Inbox, inboxesOf, stampOf } from './inboxes.node.ts'
@@ -57,17 +57,11 @@ export type SpoolGround = {
   readonly arrived: (of: Accepted) => void
 }
 
-export type Spool = {
+export type Spool = Pick<IntentRoom, 'submit' | 'list' | 'take' | 'quarantine' | 'release' | 'discard'> & {
   /** Looks at every inbox once. True: there is more. */
   poll(): boolean
-  submit(bytes: Uint8Array, receiver: string, agent: string): Intake
-  list(receiver: string | undefined): readonly Waiting[]
-  take(id: string, receiver: string): Given
   /** What one says that still waits for its receiver, and goes on waiting. */
   read(id: string): Uint8Array | undefined
-  quarantine(): readonly Quarantined[]
-  release(name: string, by: string): Intake | undefined
-  discard(name: string, by: string): boolean
   /** Since the start. */
   readonly counts: { accepted: number; refused: number; taken: number }
 }

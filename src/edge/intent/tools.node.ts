@@ -7,7 +7,7 @@
  */
 import { accessSync, constants, existsSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
+import { errnoText, readBounded, systemErrno } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { readIntentJson } from '../../intent/canonical/python-json.ts'
 import { TOOL_MANIFEST_BYTES, TOOLS_MAX } from '../../intent/tools/limits.ts'
@@ -31,8 +31,7 @@ function untrusted({ uid, mode }: Stats): string | undefined {
 }
 
 function problemOf(cause: unknown): string {
-  const errno = errnoOf(cause)
-  if (errno === undefined) throw cause
+  const errno = systemErrno(cause)
   return `it cannot be read, since ${errnoText(errno)}`
 }
 
@@ -90,8 +89,7 @@ function namesIn(directory: string, trust: Trust): readonly string[] {
       })
     names = readdirSync(directory).filter((name) => name.endsWith(SUFFIX))
   } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
+    const errno = systemErrno(cause)
     throw new SassError(
       'CONFIG_LOAD_FAILED',
       `The tools in ${directory} cannot be read, since ${errnoText(errno)}: correct that, or change intent.tools.`,

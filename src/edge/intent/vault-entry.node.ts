@@ -5,26 +5,16 @@
  */
 import { join } from 'node:path'
 import { hostSha256 } from '../../base/crypto/sha256.node.ts'
-import { readBounded } from '../../base/files.node.ts'
+import { bytesAt } from '../../base/small-file.node.ts'
 import { AGE_IDENTITY_BYTES, VAULT_ENTRY_BYTES, VAULT_SEALED_BYTES } from '../../intent/limits.ts'
 import { openTemplate } from '../../intent/vault/entries.ts'
 import { entryPath, IDENTITY_FILE } from '../../intent/vault/layout.ts'
 import type { Template } from '../../intent/vault/template.ts'
 import { openAge, readIdentities } from './age.node.ts'
 
-function bytesOf(path: string, limitBytes: number): Uint8Array | undefined {
-  try {
-    const read = readBounded(path, limitBytes, true)
-    return read.ok ? read.bytes : undefined
-  } catch {
-    // Not there, or not for us.
-    return undefined
-  }
-}
-
 /** The identities of a vault; undefined where they cannot be read here. */
 export function vaultIdentities(directory: string): readonly string[] | undefined {
-  const file = bytesOf(join(directory, IDENTITY_FILE), AGE_IDENTITY_BYTES)
+  const file = bytesAt(join(directory, IDENTITY_FILE), AGE_IDENTITY_BYTES, true)
   return file === undefined ? undefined : readIdentities(Buffer.from(file).toString('latin1'))
 }
 
@@ -35,7 +25,7 @@ export async function readVaultEntry(
   version: string,
 ): Promise<Template | undefined> {
   const identities = vaultIdentities(directory)
-  const sealed = bytesOf(join(directory, entryPath('template', id, version)), VAULT_SEALED_BYTES)
+  const sealed = bytesAt(join(directory, entryPath('template', id, version)), VAULT_SEALED_BYTES, true)
   if (identities === undefined || sealed === undefined) return undefined
   const opened = await openAge(sealed, { identities }, VAULT_ENTRY_BYTES)
   const entry = opened.ok ? openTemplate(opened.bytes, undefined, hostSha256) : undefined

@@ -11,10 +11,9 @@ import { join } from 'node:path'
 import { verifyWith } from '../../base/crypto/ed25519.node.ts'
 import { checkPublicKey } from '../../base/crypto/ed25519-key.ts'
 import { equalConstantTime } from '../../base/crypto/hash.ts'
-import { hostSha256 } from '../../base/crypto/sha256.node.ts'
-import { encodeHex } from '../../base/encoding/hex.ts'
+import { hostBytesDigest, hostSha256 } from '../../base/crypto/sha256.node.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
-import { errnoOf, errnoText, lstatOf, readBounded } from '../../base/files.node.ts'
+import { errnoOf, errnoText, lstatOf, readBounded, systemErrno } from '../../base/files.node.ts'
 import { shellWord } from '../../base/text/shell-word.ts'
 import { SassError } from '../../errors.ts'
 import {
@@ -93,8 +92,7 @@ function readFile(path: string, limitBytes: number): { bytes: Buffer; stats: Sta
     const what = read.reason === 'not-a-file' ? 'is no regular file' : `is larger than ${limitBytes} bytes`
     throw refusal(path, `${path} ${what}, so the vault was not read: put the right file there.`)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     if (errno === 'ENOENT') return undefined
     throw refusal(
       path,
@@ -136,7 +134,7 @@ function readDispatcherKeys(directory: string, pin: string): readonly Uint8Array
       `${path} has ${bytes.length} bytes and a dispatcher's key has ${KEY_BYTES}, so the vault was not read: put the raw public key there.`,
     )
   const key = Uint8Array.from(bytes)
-  const found = encodeHex(hostSha256(key))
+  const found = hostBytesDigest(key)
   if (!equalConstantTime(encodeUtf8(found), encodeUtf8(pin)))
     throw new SassError(
       'PIN_MISMATCH',

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
-import { errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
+import { errnoText, readBounded, systemErrno } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { RULES_FILE_BYTES } from '../../limits.ts'
 
@@ -74,8 +74,7 @@ export function readRulesText(path: string): string {
   try {
     read = readBounded(path, RULES_FILE_BYTES)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     throw loadFailed(path, errnoText(errno), errno, error)
   }
   if (!read.ok) {

@@ -12,7 +12,13 @@ import { readRecord } from '../../audit/chain.ts'
 import { lastRecords } from '../../audit/last-records.node.ts'
 import type { KnownHead } from '../../audit/verify.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
-import { errnoOf, errnoText, makePrivateDirectory, readBounded, replaceFile } from '../../base/files.node.ts'
+import {
+  errnoText,
+  makePrivateDirectory,
+  readBounded,
+  replaceFile,
+  systemErrno,
+} from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { PEM_FILE_BYTES, TIME_STAMP_BYTES, TIME_STAMP_MS } from '../../limits.ts'
 import { readTimeStamp } from './time-stamp.node.ts'
@@ -34,8 +40,7 @@ function readFile(path: string, limitBytes: number, what: string): Uint8Array {
       { path },
     )
   } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
+    const errno = systemErrno(cause)
     throw new SassError(
       'FILE_IO',
       `${what} ${path} cannot be read, since ${errnoText(errno)}; name another.`,

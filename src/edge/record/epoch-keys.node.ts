@@ -5,10 +5,11 @@
  * @module
  */
 import { randomBytes, sign } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, unlinkSync, writeSync } from 'node:fs'
+import { existsSync, fsyncSync, openSync, readdirSync, unlinkSync, writeSync } from 'node:fs'
 import { link, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EpochKey, EpochKeys } from '../../audit/epoch-keys.ts'
+import { closing } from '../../base/closing.node.ts'
 import { privateKeyOf, publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { createFile, syncDirectory, syncDirectorySoon } from '../../base/files.node.ts'
 import { KEY_FILE_BYTES } from '../../limits.ts'
@@ -21,23 +22,15 @@ const GENESIS_NAME = 'audit.pub'
 export const genesisPath = (directory: string): string => join(directory, GENESIS_NAME)
 
 async function writeNew(path: string, seed: Uint8Array): Promise<void> {
-  const file = await open(path, 'wx', 0o600)
-  try {
-    await file.write(seed)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+  await using file = await open(path, 'wx', 0o600)
+  await file.write(seed)
+  await file.sync()
 }
 
 async function overwrite(path: string): Promise<void> {
-  const file = await open(path, 'r+')
-  try {
-    await file.write(randomBytes(KEY_FILE_BYTES), 0, KEY_FILE_BYTES, 0)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+  await using file = await open(path, 'r+')
+  await file.write(randomBytes(KEY_FILE_BYTES), 0, KEY_FILE_BYTES, 0)
+  await file.sync()
 }
 
 /** The keys in `directory`, which must exist. Errors of the system are thrown as they are. */
@@ -104,12 +97,9 @@ export function openEpochKeys(directory: string): EpochKeys {
       if (!existsSync(path)) return
       // Where the medium writes in place, nothing is left; flash may keep an old block until it is used again.
       const descriptor = openSync(path, 'r+')
-      try {
-        writeSync(descriptor, randomBytes(KEY_FILE_BYTES), 0, KEY_FILE_BYTES, 0)
-        fsyncSync(descriptor)
-      } finally {
-        closeSync(descriptor)
-      }
+      using _descriptor = closing(descriptor)
+      writeSync(descriptor, randomBytes(KEY_FILE_BYTES), 0, KEY_FILE_BYTES, 0)
+      fsyncSync(descriptor)
       unlinkSync(path)
       syncDirectory(directory)
     },

@@ -5,7 +5,7 @@
  * Rules: docs/responses.md, section 7 (evidence).
  * @module
  */
-import { closeSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { followKeys } from '../../audit/beginning.node.ts'
 import { EPOCH, GENESIS, hashIn, isSealed, policyNamed, readRecord } from '../../audit/chain.ts'
@@ -22,6 +22,7 @@ import { LENGTH_BYTES, SESSION_ID_BYTES, SLOT_BYTES } from '../../audit/sealed-f
 import { activePath, eachLine, openSegment, textOfLine } from '../../audit/segments.node.ts'
 import { createVerifier, isFinding } from '../../audit/verify.ts'
 import { signatureVerifier, type Verified, verifyChain } from '../../audit/verify-chain.node.ts'
+import { closing } from '../../base/closing.node.ts'
 import { hostSha256 } from '../../base/crypto/sha256.node.ts'
 import { decodeBase64, encodeBase64 } from '../../base/encoding/base64.ts'
 import { decodeHex } from '../../base/encoding/hex.ts'
@@ -74,31 +75,26 @@ function recordsOf(directory: string, session: string): Found | undefined {
   const records: string[] = []
   for (const path of chainPaths(directory)) {
     const descriptor = openSegment(path)
-    try {
-      eachLine(descriptor, (bytes) => {
-        const line = textOfLine(bytes) ?? ''
-        const isOwn = bytes.includes(needle)
-        if (isOwn && records.length === 0) before = previous
-        if (isOwn || (isOwed && records.length > 0)) {
-          // A later record's signature may stand for its last one.
-          isOwed = !isSealed(line)
-          records.push(...pending, line)
-          pending = []
-        } else if (records.length > 0) pending.push(line)
-        else {
-          const event =
-            bytes.includes('"type":"epoch"') || bytes.includes('"frozen"')
-              ? readRecord(line)?.event
-              : undefined
-          if (event?.type === EPOCH) links.push({ previous, line })
-          if (event !== undefined && policyNamed(event) !== undefined) context = { previous, line }
-        }
-        previous = hashIn(line)
-        return false
-      })
-    } finally {
-      closeSync(descriptor)
-    }
+    using _descriptor = closing(descriptor)
+    eachLine(descriptor, (bytes) => {
+      const line = textOfLine(bytes) ?? ''
+      const isOwn = bytes.includes(needle)
+      if (isOwn && records.length === 0) before = previous
+      if (isOwn || (isOwed && records.length > 0)) {
+        // A later record's signature may stand for its last one.
+        isOwed = !isSealed(line)
+        records.push(...pending, line)
+        pending = []
+      } else if (records.length > 0) pending.push(line)
+      else {
+        const event =
+          bytes.includes('"type":"epoch"') || bytes.includes('"frozen"') ? readRecord(line)?.event : undefined
+        if (event?.type === EPOCH) links.push({ previous, line })
+        if (event !== undefined && policyNamed(event) !== undefined) context = { previous, line }
+      }
+      previous = hashIn(line)
+      return false
+    })
   }
   return records.length === 0 ? undefined : { links, context, previous: before, records }
 }

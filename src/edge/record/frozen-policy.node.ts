@@ -15,9 +15,8 @@
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
-import { hostSha256 } from '../../base/crypto/sha256.node.ts'
+import { hostBytesDigest } from '../../base/crypto/sha256.node.ts'
 import { canonicalize } from '../../base/encoding/canonical-json.ts'
-import { encodeHex } from '../../base/encoding/hex.ts'
 import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { decodeUtf8, encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { createFile, readBounded } from '../../base/files.node.ts'
@@ -55,7 +54,7 @@ export function notWhatItWas(path: string): SassError {
   )
 }
 
-const nameOf = (bytes: Uint8Array): string => encodeHex(hostSha256(bytes))
+const nameOf = (bytes: Uint8Array): string => hostBytesDigest(bytes)
 
 export function readKept(path: string, sha256: string, limitBytes: number): Uint8Array {
   const read = readBounded(path, limitBytes, true)

@@ -8,7 +8,7 @@
 import { mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { chainHash, GENESIS, recordHead } from '../../audit/chain.ts'
-import { hostSha256 } from '../../base/crypto/sha256.node.ts'
+import { hostSha256, hostTextDigest } from '../../base/crypto/sha256.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { errnoOf, errnoText, replaceFile } from '../../base/files.node.ts'
@@ -146,7 +146,7 @@ export function isIntegrityRisk(cause: unknown): cause is SassError {
 
 /** SHA-256 of the rules in a file, hex: what policy.rules_sha256 pins. */
 export function rulesDigest(path: string): string {
-  return encodeHex(hostSha256(encodeUtf8(readRulesText(path))))
+  return hostTextDigest(readRulesText(path))
 }
 
 /**

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { type Journal, openJournal } from '../../audit/journal.node.ts'
 import { dropOldest } from '../../audit/retention.node.ts'
 import { openSealedFacts, type SealedFacts } from '../../audit/sealed-facts.node.ts'
+import { attempt } from '../../base/attempt.ts'
 import { withRoom } from '../../base/room.ts'
 import type { Config } from '../../config/config.ts'
 import type { Policy } from '../../defense/layer.ts'
@@ -143,11 +144,7 @@ function withAudit(
     handoffs,
     disk: slowest([audit.disk, executions.disk, handoffs.disk]),
     freeBytes() {
-      try {
-        return Math.min(bytesLeft(directory), bytesLeft(executionsDirectory))
-      } catch {
-        return undefined
-      }
+      return attempt(() => Math.min(bytesLeft(directory), bytesLeft(executionsDirectory)), undefined)
     },
     tick() {
       audit.tick()

@@ -4,12 +4,12 @@
  * Rules: docs/responses.md, section 7 (replay).
  * @module
  */
-import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { policyNamed, readRecord } from '../../audit/chain.ts'
 import { type FactsFrame, readFacts } from '../../audit/facts-files.node.ts'
 import { chainPaths, policyOfDropped } from '../../audit/retention.node.ts'
 import { eachLine, openSegment } from '../../audit/segments.node.ts'
+import { closing } from '../../base/closing.node.ts'
 import type { Policy } from '../../defense/layer.ts'
 import { asSassError } from '../../errors.ts'
 import type { AuditEvent } from '../../ports.ts'
@@ -145,15 +145,12 @@ export function replayChain(
   if (startPolicy !== undefined) policy = thawedAs(startPolicy)
   for (const path of chainPaths(directory)) {
     const descriptor = openSegment(path)
-    try {
-      eachLine(descriptor, (line) => {
-        const record = readRecord(line.toString('utf8'))
-        if (record !== undefined) take(record.event, Date.parse(record.timestamp))
-        return false
-      })
-    } finally {
-      closeSync(descriptor)
-    }
+    using _descriptor = closing(descriptor)
+    eachLine(descriptor, (line) => {
+      const record = readRecord(line.toString('utf8'))
+      if (record !== undefined) take(record.event, Date.parse(record.timestamp))
+      return false
+    })
   }
   const decisions = Object.values(counts).reduce((sum, count) => sum + count, 0)
   return { decisions, counts, different, missing, state, notes: [...notes] }

@@ -8,10 +8,11 @@
  * Rules: docs/responses.md, section 7 (retention).
  * @module
  */
-import { closeSync, existsSync, readdirSync, unlinkSync } from 'node:fs'
+import { existsSync, readdirSync, unlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { chainPaths, policyOfDropped } from '../../audit/retention.node.ts'
 import { activePath, eachLine, openSegment } from '../../audit/segments.node.ts'
+import { closing } from '../../base/closing.node.ts'
 import { syncDirectorySoon } from '../../base/files.node.ts'
 import { rulesNamedIn } from './frozen-policy.node.ts'
 
@@ -33,15 +34,12 @@ const RULES = /^[0-9a-f]{64}\.rules$/
 function namesIn(path: string): readonly string[] {
   const names = new Set<string>()
   const descriptor = openSegment(path)
-  try {
-    eachLine(descriptor, (line) => {
-      const name = line.includes(NEEDLE) ? NAMED.exec(line.toString('latin1'))?.[1] : undefined
-      if (name !== undefined) names.add(name)
-      return false
-    })
-  } finally {
-    closeSync(descriptor)
-  }
+  using _descriptor = closing(descriptor)
+  eachLine(descriptor, (line) => {
+    const name = line.includes(NEEDLE) ? NAMED.exec(line.toString('latin1'))?.[1] : undefined
+    if (name !== undefined) names.add(name)
+    return false
+  })
   return [...names]
 }
 

@@ -7,7 +7,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
+import { errnoText, readBounded, systemErrno } from '../../base/files.node.ts'
 import { type Environment, userConfigDirectory } from '../../base/user-directory.ts'
 import { type Config, type ConfigProblem, parseConfig } from '../../config/config.ts'
 import { SYSTEM_CONFIG_DIRECTORY } from '../../config/fields.ts'
@@ -68,8 +68,7 @@ function readBytes(path: string): Buffer {
       { path },
     )
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     const remedy =
       errno === 'ENOENT'
         ? 'make one with sass-edge init, or name it with --config'

@@ -44,48 +44,42 @@ function agentsWith({ agents }: Config, name: string): readonly string[] {
     .map((agent) => agent.name)
 }
 
-function hostFindings(config: Config, isWritten: IsWritten): readonly Finding[] {
-  return Object.entries(config.capabilities).flatMap(([name, set]): readonly Finding[] => {
+function* hostFindings(config: Config, isWritten: IsWritten): Iterable<Finding> {
+  for (const [name, set] of Object.entries(config.capabilities)) {
     const isOwn = set.network === 'host'
-    if (networkOf(config, set) !== 'host' || !(isOwn || isWritten('sandbox.network'))) return []
+    if (networkOf(config, set) !== 'host' || !(isOwn || isWritten('sandbox.network'))) continue
     const agents = agentsWith(config, name)
-    if (agents.length === 0) return []
-    return [
-      warn(
-        isOwn ? `capabilities.${name}.network` : 'sandbox.network',
-        `gives ${agents.join(', ')} the network of the device, so they reach everything that it does and can send out what they read`,
-        'write "gate" and list in sandbox.egress what they need',
-      ),
-    ]
-  })
+    if (agents.length === 0) continue
+    yield warn(
+      isOwn ? `capabilities.${name}.network` : 'sandbox.network',
+      `gives ${agents.join(', ')} the network of the device, so they reach everything that it does and can send out what they read`,
+      'write "gate" and list in sandbox.egress what they need',
+    )
+  }
 }
 
-function listFindings(config: Config, isWritten: IsWritten): readonly Finding[] {
+function* listFindings(config: Config, isWritten: IsWritten): Iterable<Finding> {
   const networks = Object.values(config.capabilities).map((set) => networkOf(config, set))
-  const found: Finding[] = []
+
   if (isWritten('sandbox.egress') && isWritten('sandbox.network') && !networks.includes('gate'))
-    found.push(
-      warn(
-        'sandbox.egress',
-        'lists what commands reach, and no capability set has the network that it holds for',
-        'write "gate" as sandbox.network, or take the list out',
-      ),
+    yield warn(
+      'sandbox.egress',
+      'lists what commands reach, and no capability set has the network that it holds for',
+      'write "gate" as sandbox.network, or take the list out',
     )
   for (const [name, set] of Object.entries(config.capabilities)) {
     if (set.egress === null || networkOf(config, set) === 'gate') continue
-    found.push(
-      fail(
-        `capabilities.${name}.egress`,
-        `lists what its commands reach, and their network is "${networkOf(config, set)}", for which no list holds`,
-        'write "gate" as its network, or take the list out',
-      ),
+    yield fail(
+      `capabilities.${name}.egress`,
+      `lists what its commands reach, and their network is "${networkOf(config, set)}", for which no list holds`,
+      'write "gate" as its network, or take the list out',
     )
   }
-  return found
 }
 
 /** `isWritten`: whether the file itself holds a key. */
-export function findNetworkContradictions(config: Config, isWritten: IsWritten): readonly Finding[] {
-  if (config.sandbox.require === 'none') return []
-  return [...hostFindings(config, isWritten), ...listFindings(config, isWritten)]
+export function* findNetworkContradictions(config: Config, isWritten: IsWritten): Iterable<Finding> {
+  if (config.sandbox.require === 'none') return
+  yield* hostFindings(config, isWritten)
+  yield* listFindings(config, isWritten)
 }

@@ -25,7 +25,7 @@ const OWN_PLACES: readonly string[] = [
   'policies',
 ]
 
-function sameFiles(config: Config, configPath: string): readonly Finding[] {
+function* sameFiles(config: Config, configPath: string): Iterable<Finding> {
   const { tls, policy, listen, audit, security } = config
   const named: readonly (readonly [string, string | null])[] = [
     ['', configPath],
@@ -39,110 +39,101 @@ function sameFiles(config: Config, configPath: string): readonly Finding[] {
     ['policy.rules_file', policy.rules_file],
   ]
   const first = new Map<string, string>()
-  const found: Finding[] = []
+
   for (const [key, path] of named) {
     if (path === null) continue
     const other = first.get(path)
     if (other === undefined) first.set(path, key)
     else {
       const what = other === '' ? 'this configuration' : other
-      found.push(fail(key, `is ${path}, and so is ${what}`, 'give each a place of its own'))
+      yield fail(key, `is ${path}, and so is ${what}`, 'give each a place of its own')
     }
   }
-  return found
 }
 
-function workspaceFindings(config: Config): readonly Finding[] {
+function* workspaceFindings(config: Config): Iterable<Finding> {
   const check = 'security.workspace_root'
   const { workspace_root: workspace } = config.security
   const state = config.state_directory
   const own = [config.audit.directory, ...OWN_PLACES.map((name) => `${state}/${name}`)]
   const around = own.find((place) => place !== workspace && isWithin(place, workspace))
-  if (around !== undefined || own.some((place) => place === workspace && place !== config.audit.directory))
-    return [
-      fail(
-        check,
-        `${workspace} lies where the daemon keeps its own files`,
-        `name a directory outside, like ${state}/workspace`,
-      ),
-    ]
+  if (around !== undefined || own.some((place) => place === workspace && place !== config.audit.directory)) {
+    const remedy = `name a directory outside, like ${state}/workspace`
+    return void (yield fail(check, `${workspace} lies where the daemon keeps its own files`, remedy))
+  }
   if (NO_FILES.some((place) => isWithin(place, workspace)))
-    return [fail(check, `${workspace} is no place for files`, `name a directory like ${state}/workspace`)]
-  const inside = (['state_directory', 'audit.directory'] as const).flatMap((key) => {
-    const path = key === 'state_directory' ? state : config.audit.directory
-    if (path === workspace || !isWithin(workspace, path)) return []
+    return void (yield fail(
+      check,
+      `${workspace} is no place for files`,
+      `name a directory like ${state}/workspace`,
+    ))
+  for (const [key, path] of [
+    ['state_directory', state],
+    ['audit.directory', config.audit.directory],
+  ] as const) {
+    if (path === workspace || !isWithin(workspace, path)) continue
     // A directory that begins with a dot (.sass-edge) is kept apart on purpose; the daemon hides it from commands.
     const rest = workspace === '/' ? path.slice(1) : path.slice(workspace.length + 1)
-    if (rest.startsWith('.')) return []
-    return [
-      fail(
-        key,
-        `${path} lies in security.workspace_root, among what agents work on`,
-        'name a directory outside of the workspace',
-      ),
-    ]
-  })
-  return inside.slice(0, 1)
+    if (rest.startsWith('.')) continue
+    return void (yield fail(
+      key,
+      `${path} lies in security.workspace_root, among what agents work on`,
+      'name a directory outside of the workspace',
+    ))
+  }
 }
 
-function branchFindings({ sandbox, security, state_directory: state }: Config): readonly Finding[] {
+function* branchFindings({ sandbox, security, state_directory: state }: Config): Iterable<Finding> {
   const { branch_roots: roots, require, volatile, devices } = sandbox
-  const found: Finding[] = roots.flatMap((root, index): readonly Finding[] => {
-    const check = `sandbox.branch_roots[${index}]`
-    if (NO_FILES.some((place) => isWithin(place, root)))
-      return [fail(check, `${root} is no place for files`, 'take it out')]
-    if (isWithin(state, root) && !isWithin(security.workspace_root, root))
-      return [fail(check, `${root} lies in the state directory, which no command may change`, 'take it out')]
+  for (const [index, root] of roots.entries()) {
     const same = roots.indexOf(root)
-    if (same < index) return [fail(check, `is the same as sandbox.branch_roots[${same}]`, 'take it out')]
     const around = roots.findIndex(
       (outer, place) => place !== index && outer !== root && isWithin(outer, root),
     )
-    // What hides the state directory hides a workspace in it: that one is branched for itself.
-    if (around === -1 || root === security.workspace_root) return []
-    return [fail(check, `${root} lies in ${roots[around]}, which is branched already`, 'take it out')]
-  })
-  volatile.forEach((path, index) => {
+    const why = NO_FILES.some((place) => isWithin(place, root))
+      ? `${root} is no place for files`
+      : isWithin(state, root) && !isWithin(security.workspace_root, root)
+        ? `${root} lies in the state directory, which no command may change`
+        : same < index
+          ? `is the same as sandbox.branch_roots[${same}]`
+          : // What hides the state directory hides a workspace in it: that one is branched for itself.
+            around !== -1 && root !== security.workspace_root
+            ? `${root} lies in ${roots[around]}, which is branched already`
+            : undefined
+    if (why !== undefined) yield fail(`sandbox.branch_roots[${index}]`, why, 'take it out')
+  }
+  for (const [index, path] of volatile.entries()) {
     const check = `sandbox.volatile[${index}]`
     if (volatile.indexOf(path) < index)
-      found.push(fail(check, `is the same as sandbox.volatile[${volatile.indexOf(path)}]`, 'take it out'))
+      yield fail(check, `is the same as sandbox.volatile[${volatile.indexOf(path)}]`, 'take it out')
     else if (!roots.some((root) => root !== path && isWithin(root, path)))
-      found.push(
-        fail(
-          check,
-          `${path} lies beneath no directory of sandbox.branch_roots`,
-          'name a directory beneath one, or take it out',
-        ),
+      yield fail(
+        check,
+        `${path} lies beneath no directory of sandbox.branch_roots`,
+        'name a directory beneath one, or take it out',
       )
-  })
-  devices.forEach((path, index) => {
+  }
+  for (const [index, path] of devices.entries()) {
     const check = `sandbox.devices[${index}]`
     if (path === '/dev' || path === '/')
-      found.push(
-        fail(check, `${path} is every device, the disks among them`, 'name each, like "/dev/ttyUSB0"'),
-      )
+      yield fail(check, `${path} is every device, the disks among them`, 'name each, like "/dev/ttyUSB0"')
     else if (!isWithin('/dev', path))
-      found.push(fail(check, `${path} does not lie in /dev`, 'name a device, like "/dev/ttyUSB0"'))
-  })
+      yield fail(check, `${path} does not lie in /dev`, 'name a device, like "/dev/ttyUSB0"')
+  }
   if (require === 'copy' && sandbox.copy_bytes === 0 && roots.length > 0)
-    found.push(
-      fail(
-        'sandbox.copy_bytes',
-        'is 0 while sandbox.require is "copy", so nothing can be copied and nothing runs',
-        'write 268435456, the default',
-      ),
+    yield fail(
+      'sandbox.copy_bytes',
+      'is 0 while sandbox.require is "copy", so nothing can be copied and nothing runs',
+      'write 268435456, the default',
     )
   if (require === 'copy' && roots.includes('/'))
-    found.push(
-      warn(
-        'sandbox.branch_roots',
-        'is the whole device while sandbox.require is "copy", which copies it for every session',
-        'name the directories that are worked on',
-      ),
+    yield warn(
+      'sandbox.branch_roots',
+      'is the whole device while sandbox.require is "copy", which copies it for every session',
+      'name the directories that are worked on',
     )
   if (require === 'none' && volatile.length > 0)
-    found.push(warn('sandbox.volatile', 'means nothing while sandbox.require is "none"', 'empty it'))
-  return found
+    yield warn('sandbox.volatile', 'means nothing while sandbox.require is "none"', 'empty it')
 }
 
 /** Paths that decide, as they were written: to be read as they are meant. */
@@ -167,35 +158,33 @@ function writtenPaths(raw: unknown): readonly (readonly [check: string, path: st
 
 const NOT_NORMAL = /(?:^|\/)\.{1,2}(?:\/|$)|\/\//
 
-function spellingFindings(raw: unknown, configPath: string): readonly Finding[] {
+function* spellingFindings(raw: unknown, configPath: string): Iterable<Finding> {
   const directory = configPath.slice(0, configPath.lastIndexOf('/'))
-  return writtenPaths(raw).flatMap(([check, path]) => {
-    if (path === '' || path === ALL_WORD || path === WORKSPACE_WORD || /[$~*]/.test(path)) return []
+  for (const [check, path] of writtenPaths(raw)) {
+    if (path === '' || path === ALL_WORD || path === WORKSPACE_WORD || /[$~*]/.test(path)) continue
     const meant = resolvePath(directory, path)
     const remedy = `write "${meant}" if that is meant`
-    if (NOT_NORMAL.test(path))
-      return [fail(check, `"${path}" has an empty, . or .. part, and means ${meant}`, remedy)]
-    if (path.startsWith('/')) return []
-    return [
-      fail(
-        check,
-        `"${path}" is relative, and means ${meant}, not a place in the workspace`,
-        `${remedy}, or "${WORKSPACE_WORD}" for the workspace`,
-      ),
-    ]
-  })
+    if (NOT_NORMAL.test(path)) {
+      yield fail(check, `"${path}" has an empty, . or .. part, and means ${meant}`, remedy)
+      continue
+    }
+    if (path.startsWith('/')) continue
+    yield fail(
+      check,
+      `"${path}" is relative, and means ${meant}, not a place in the workspace`,
+      `${remedy}, or "${WORKSPACE_WORD}" for the workspace`,
+    )
+  }
 }
 
 /** What of the paths cannot be meant so. `configPath`: absolute; `raw`: what stands there. */
-export function findPlaceContradictions(
+export function* findPlaceContradictions(
   config: Config,
   configPath: string,
   raw: unknown,
-): readonly Finding[] {
-  return [
-    ...spellingFindings(raw, configPath),
-    ...sameFiles(config, configPath),
-    ...workspaceFindings(config),
-    ...branchFindings(config),
-  ]
+): Iterable<Finding> {
+  yield* spellingFindings(raw, configPath)
+  yield* sameFiles(config, configPath)
+  yield* workspaceFindings(config)
+  yield* branchFindings(config)
 }

@@ -22,80 +22,72 @@ const POWERS: readonly (readonly [name: RegExp, who: string])[] = [
 /** One place under two names: `/var/run` is a link to `/run` wherever it is one. */
 const plain = (path: string): string => path.replace(/^\/var\/run(?=\/|$)/, '/run')
 
-function readFindings({ read }: Config['sandbox']): readonly Finding[] {
-  return read.flatMap((path, index): readonly Finding[] => {
+function* readFindings({ read }: Config['sandbox']): Iterable<Finding> {
+  for (const [index, path] of read.entries()) {
     const check = `sandbox.read[${index}]`
     if (path === '/')
-      return [
-        warn(
-          check,
-          'is the whole device, homes and data of every service too, so commands read all that the user may and no list hides',
-          'name the directories that they need, or leave the list out',
-        ),
-      ]
-    if (!HOME.test(path)) return []
-    return [
-      warn(
+      yield warn(
+        check,
+        'is the whole device, homes and data of every service too, so commands read all that the user may and no list hides',
+        'name the directories that they need, or leave the list out',
+      )
+    else if (HOME.test(path))
+      yield warn(
         check,
         `${path} is where people keep what is theirs, and only the known places of secrets in it are hidden`,
         'name the directories in it that commands need',
-      ),
-    ]
-  })
+      )
+  }
 }
 
-function hiddenFindings({ read, hidden, branch_roots: roots }: Config['sandbox']): readonly Finding[] {
-  if (hidden.length === 0)
-    return [
-      warn(
-        'sandbox.hidden',
-        'is empty, so commands read every key and password in what they can read, as far as the user may',
-        `write ["${SECRETS_WORD}"], which stands for all known places of secrets`,
-      ),
-    ]
+function* hiddenFindings({ read, hidden, branch_roots: roots }: Config['sandbox']): Iterable<Finding> {
+  if (hidden.length === 0) {
+    yield warn(
+      'sandbox.hidden',
+      'is empty, so commands read every key and password in what they can read, as far as the user may',
+      `write ["${SECRETS_WORD}"], which stands for all known places of secrets`,
+    )
+    return
+  }
   const seen = [...read, ...roots]
-  return hidden.flatMap((path, index): readonly Finding[] => {
-    if (path.startsWith('$')) return []
+  for (const [index, path] of hidden.entries()) {
+    if (path.startsWith('$')) continue
     // As far as it is written without a pattern; a pattern may reach into what lies beneath.
     const star = path.indexOf('*')
     const fixed = star < 0 ? path : path.slice(0, Math.max(1, path.lastIndexOf('/', star)))
     const isMet = seen.some((place) => isWithin(place, fixed) || (star >= 0 && isWithin(fixed, place)))
-    if (isMet) return []
-    return [
-      warn(
+    if (!isMet)
+      yield warn(
         `sandbox.hidden[${index}]`,
         `${path} lies in nothing that commands can read, so it means nothing`,
         'take it out, or correct the path',
-      ),
-    ]
-  })
+      )
+  }
 }
 
-function socketFindings({ sandbox, listen }: Config): readonly Finding[] {
-  return sandbox.sockets.flatMap((path, index): readonly Finding[] => {
+function* socketFindings({ sandbox, listen }: Config): Iterable<Finding> {
+  for (const [index, path] of sandbox.sockets.entries()) {
     const check = `sandbox.sockets[${index}]`
-    if (plain(path) === plain(listen.admin_socket))
-      return [
-        fail(
-          check,
-          `${path} is the admin socket of this daemon, where every command would be its operator`,
-          'take it out',
-        ),
-      ]
     const power = POWERS.find(([name]) => name.test(path))
-    if (power === undefined) return []
-    return [
-      warn(
+    if (plain(path) === plain(listen.admin_socket))
+      yield fail(
+        check,
+        `${path} is the admin socket of this daemon, where every command would be its operator`,
+        'take it out',
+      )
+    else if (power !== undefined)
+      yield warn(
         check,
         `${path} leads to ${power[1]}, which does for commands whatever they ask, outside of any branch`,
         'take it out, unless that is what agents are there for',
-      ),
-    ]
-  })
+      )
+  }
 }
 
-export function findViewContradictions(config: Config): readonly Finding[] {
+export function* findViewContradictions(config: Config): Iterable<Finding> {
   const { sandbox } = config
-  if (sandbox.require === 'none') return []
-  return [...readFindings(sandbox), ...hiddenFindings(sandbox), ...socketFindings(config)]
+  if (sandbox.require === 'none') return
+  yield* readFindings(sandbox)
+  yield* hiddenFindings(sandbox)
+  yield* socketFindings(config)
 }

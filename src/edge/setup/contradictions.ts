@@ -18,16 +18,17 @@ import { type Finding, fail, warn } from './finding.ts'
 /** Whether the file itself holds a key. */
 export type IsWritten = (path: string) => boolean
 
-function addressFindings({ listen, acl }: Config): readonly Finding[] {
+function* addressFindings({ listen, acl }: Config): Iterable<Finding> {
   const address = parseIpAddress(listen.address)
   const ranges = acl.allow.flatMap((text) => {
     const parsed = text === ALL_WORD ? undefined : parseIpRange(text)
     return parsed?.ok ? [parsed.range] : []
   })
-  if (address === undefined || acl.allow.length === 0) return []
+  if (address === undefined || acl.allow.length === 0) return
   if (acl.allow.includes(ALL_WORD)) {
-    if (acl.allow.length === 1) return []
-    return [warn('acl.allow', 'has "*", so its other entries say nothing', 'keep either "*" or the others')]
+    if (acl.allow.length === 1) return
+    yield warn('acl.allow', 'has "*", so its other entries say nothing', 'keep either "*" or the others')
+    return
   }
   const isAny = address.bytes.every((byte) => byte === 0)
   // A socket on :: takes IPv4 as well.
@@ -41,18 +42,16 @@ function addressFindings({ listen, acl }: Config): readonly Finding[] {
         (range) => isLoopback(range.address) || (own !== undefined && rangeContains(range, own)),
       )
     : families
-  if (reaching.length > 0) return []
+  if (reaching.length > 0) return
   const where = isLoopback(address) ? 'only this machine reaches' : `only IPv${address.family} reaches`
   const remedy = isLoopback(address)
     ? `add "${loopback}" to it, or listen on an address of the network`
     : `add a range of IPv${address.family}, or listen on "::"`
-  return [
-    fail(
-      'acl.allow',
-      `lets nobody in of those who could connect, since ${where} listen.address ${listen.address}`,
-      remedy,
-    ),
-  ]
+  yield fail(
+    'acl.allow',
+    `lets nobody in of those who could connect, since ${where} listen.address ${listen.address}`,
+    remedy,
+  )
 }
 
 /** True where everything that fits `pattern` fits `cover` too, as far as their words show it. */
@@ -87,96 +86,77 @@ function isShellPattern(pattern: string): boolean {
   )
 }
 
-function capabilityFindings(config: Config): readonly Finding[] {
+function* capabilityFindings(config: Config): Iterable<Finding> {
   const { capabilities, security, quota, execution } = config
-  return Object.entries(capabilities).flatMap(([name, set]) => {
+  for (const [name, set] of Object.entries(capabilities)) {
     const path = `capabilities.${name}`
-    const found: Finding[] = []
+
     if (isSwallowed(set.allowed_commands, set.denied_commands, coversCommand))
-      found.push(
-        fail(
-          `${path}.denied_commands`,
-          'denies everything that allowed_commands allows, so no command may run',
-          'deny less, or empty allowed_commands if that is meant',
-        ),
+      yield fail(
+        `${path}.denied_commands`,
+        'denies everything that allowed_commands allows, so no command may run',
+        'deny less, or empty allowed_commands if that is meant',
       )
     else if (isSwallowed(set.allowed_commands, security.blocked_commands, coversCommand))
-      found.push(
-        fail(
-          `${path}.allowed_commands`,
-          'allows only what security.blocked_commands blocks, so no command may run',
-          'block less, or empty allowed_commands if that is meant',
-        ),
+      yield fail(
+        `${path}.allowed_commands`,
+        'allows only what security.blocked_commands blocks, so no command may run',
+        'block less, or empty allowed_commands if that is meant',
       )
     if (isSwallowed(set.allowed_paths, set.denied_paths, coversPath))
-      found.push(
-        fail(
-          `${path}.denied_paths`,
-          'denies everything that allowed_paths allows, so no path may be used',
-          'deny less, or empty allowed_paths if that is meant',
-        ),
+      yield fail(
+        `${path}.denied_paths`,
+        'denies everything that allowed_paths allows, so no path may be used',
+        'deny less, or empty allowed_paths if that is meant',
       )
     const isOpen = set.allowed_paths.some((allowed) => coversPath(allowed, security.workspace_root))
     if (set.allowed_commands.length > 0 && !isOpen)
-      found.push(
-        warn(
-          `${path}.allowed_paths`,
-          'does not hold security.workspace_root, where commands start that name no directory',
-          'add "$WORKSPACE" to it',
-        ),
+      yield warn(
+        `${path}.allowed_paths`,
+        'does not hold security.workspace_root, where commands start that name no directory',
+        'add "$WORKSPACE" to it',
       )
     for (const [index, pattern] of set.allowed_commands.entries()) {
       if (security.allow_shell || !isShellPattern(pattern)) continue
-      found.push(
-        fail(
-          `${path}.allowed_commands[${index}]`,
-          `allows "${pattern}" while security.allow_shell is false, so it may not run`,
-          'take it out, or set security.allow_shell to true',
-        ),
+      yield fail(
+        `${path}.allowed_commands[${index}]`,
+        `allows "${pattern}" while security.allow_shell is false, so it may not run`,
+        'take it out, or set security.allow_shell to true',
       )
     }
     for (const [index, variable] of set.allowed_env.entries()) {
       // What only begins like one (`GIT_*`) also means those that pass.
       if (variable.includes(ALL_WORD) ? variable !== 'LD_*' : !isDangerousVariable(variable)) continue
-      found.push(
-        fail(`${path}.allowed_env[${index}]`, `names ${variable}, which never passes`, 'take it out'),
-      )
+      yield fail(`${path}.allowed_env[${index}]`, `names ${variable}, which never passes`, 'take it out')
     }
     const seconds = quota.tool_timeout_seconds
     if (seconds !== null && set.timeout_seconds !== null && set.timeout_seconds > seconds)
-      found.push(
-        warn(
-          `${path}.timeout_seconds`,
-          `is more than quota.tool_timeout_seconds (${seconds}), which ends a command before`,
-          `write ${seconds}, or raise that`,
-        ),
+      yield warn(
+        `${path}.timeout_seconds`,
+        `is more than quota.tool_timeout_seconds (${seconds}), which ends a command before`,
+        `write ${seconds}, or raise that`,
       )
     if (set.max_concurrent > execution.max_concurrent)
-      found.push(
-        warn(
-          `${path}.max_concurrent`,
-          `is more than execution.max_concurrent (${execution.max_concurrent}), which bounds all agents together`,
-          `write ${execution.max_concurrent}, or raise that`,
-        ),
+      yield warn(
+        `${path}.max_concurrent`,
+        `is more than execution.max_concurrent (${execution.max_concurrent}), which bounds all agents together`,
+        `write ${execution.max_concurrent}, or raise that`,
       )
-    return found
-  })
+  }
 }
 
-function agentFindings({ agents }: Config): readonly Finding[] {
-  return agents.flatMap((agent, index) => {
-    return agent.tools.flatMap((tool, place) => {
-      if (tool === ALL_WORD || (TIERS[agent.tier] as readonly string[]).includes(tool)) return []
+function* agentFindings({ agents }: Config): Iterable<Finding> {
+  for (const [index, agent] of agents.entries()) {
+    for (const [place, tool] of agent.tools.entries()) {
+      if (tool === ALL_WORD || (TIERS[agent.tier] as readonly string[]).includes(tool)) continue
       const tier = Object.entries(TIERS).find(([, tools]) => (tools as readonly string[]).includes(tool))?.[0]
-      return [
-        fail(
-          `agents[${index}].tools[${place}]`,
-          `names ${tool}, which tier ${agent.tier} does not give`,
-          `take it out, or set tier to "${tier}"`,
-        ),
-      ]
-    })
-  })
+      yield fail(
+        `agents[${index}].tools[${place}]`,
+        `names ${tool}, which tier ${agent.tier} does not give`,
+        `take it out, or set tier to "${tier}"`,
+      )
+    }
+  }
 }
 
 const NO_WILDCARD: readonly (readonly [
@@ -201,41 +181,35 @@ const NO_WILDCARD: readonly (readonly [
   ],
 ]
 
-function securityFindings(config: Config, isWritten: IsWritten): readonly Finding[] {
+function* securityFindings(config: Config, isWritten: IsWritten): Iterable<Finding> {
   const { security, confirm, policy } = config
-  const found: Finding[] = NO_WILDCARD.flatMap(([path, entries, remedy]) => {
+  for (const [path, entries, remedy] of NO_WILDCARD) {
     const index = entries(config).indexOf(ALL_WORD)
-    return index === -1 ? [] : [fail(`${path}[${index}]`, 'is "*", and there is no wildcard here', remedy)]
-  })
+    if (index !== -1) yield fail(`${path}[${index}]`, 'is "*", and there is no wildcard here', remedy)
+  }
   if (isWritten('security.unknown_programs'))
-    found.push(
-      warn(
-        'security.unknown_programs',
-        'is of no effect: a program that nothing is known of runs where the whole sandbox holds, and security.opaque says what happens elsewhere',
-        `take it out, and write "opaque": "${security.unknown_programs === 'audit' ? 'allow' : security.unknown_programs}" if elsewhere the same shall happen`,
-      ),
+    yield warn(
+      'security.unknown_programs',
+      'is of no effect: a program that nothing is known of runs where the whole sandbox holds, and security.opaque says what happens elsewhere',
+      `take it out, and write "opaque": "${security.unknown_programs === 'audit' ? 'allow' : security.unknown_programs}" if elsewhere the same shall happen`,
     )
   if (!security.allowed_domains.includes(ALL_WORD))
-    found.push(
-      isWritten('sandbox.egress')
-        ? fail(
-            'security.allowed_domains',
-            'says what commands reach, and so does sandbox.egress, which holds',
-            'take it out, and list in sandbox.egress what is missing there',
-          )
-        : warn(
-            'security.allowed_domains',
-            'is the older name of sandbox.egress, and holds as that does: for the ports 80 and 443',
-            'write the entries as sandbox.egress, and take it out',
-          ),
-    )
+    yield isWritten('sandbox.egress')
+      ? fail(
+          'security.allowed_domains',
+          'says what commands reach, and so does sandbox.egress, which holds',
+          'take it out, and list in sandbox.egress what is missing there',
+        )
+      : warn(
+          'security.allowed_domains',
+          'is the older name of sandbox.egress, and holds as that does: for the ports 80 and 443',
+          'write the entries as sandbox.egress, and take it out',
+        )
   if (security.pinned_only && security.executables.length === 0)
-    found.push(
-      fail(
-        'security.pinned_only',
-        'lets only the programs of security.executables run, and that names none',
-        'pin the programs that shall run, or set it to false',
-      ),
+    yield fail(
+      'security.pinned_only',
+      'lets only the programs of security.executables run, and that names none',
+      'pin the programs that shall run, or set it to false',
     )
   const asking = (['sensitive_files', 'toxic_combinations', 'opaque', 'unlisted_domains'] as const).filter(
     (key) => security[key] === 'ask',
@@ -246,18 +220,15 @@ function securityFindings(config: Config, isWritten: IsWritten): readonly Findin
     if (key !== undefined) {
       const detail = `lets no question wait while security.${key} asks a human, so it refuses`
       const make = security.confirm_dangerous_actions || written !== undefined ? fail : warn
-      found.push(make('confirm.max_pending', detail, 'write 1 or more, or let nothing ask'))
+      yield make('confirm.max_pending', detail, 'write 1 or more, or let nothing ask')
     }
   }
   if (policy.rules_sha256 !== null && policy.rules_file === null)
-    found.push(
-      fail(
-        'policy.rules_sha256',
-        'pins a file that policy.rules_file does not name, so the daemon halts at its start',
-        'name the file, or set policy.rules_sha256 to null',
-      ),
+    yield fail(
+      'policy.rules_sha256',
+      'pins a file that policy.rules_file does not name, so the daemon halts at its start',
+      'name the file, or set policy.rules_sha256 to null',
     )
-  return found
 }
 
 /** `low` must not be above `high`. */
@@ -327,30 +298,26 @@ function ordersOf({ session, quota, sandbox, defense, audit }: Config): readonly
   ]
 }
 
-function orderFindings(config: Config, isWritten: IsWritten): readonly Finding[] {
-  return ordersOf(config).flatMap(({ path, other, low, high, means, isStrict, isAlways, isOnlyWritten }) => {
-    if (isOnlyWritten === true && !isWritten(path)) return []
-    if (low === null || high === null || low < high || (low === high && isStrict === undefined)) return []
+function* orderFindings(config: Config, isWritten: IsWritten): Iterable<Finding> {
+  for (const { path, other, low, high, means, isStrict, isAlways, isOnlyWritten } of ordersOf(config)) {
+    if (isOnlyWritten === true && !isWritten(path)) continue
+    if (low === null || high === null || low < high || (low === high && isStrict === undefined)) continue
     const detail = `is ${low} while ${other} is ${high}, ${means}`
     const most = isStrict === true ? high - 1 : high
     const make = isAlways === true || (isWritten(path) && isWritten(other)) ? fail : warn
-    return [
-      make(
-        isWritten(path) ? path : other,
-        isWritten(path) ? detail : `is ${high} while ${path} is ${low}, ${means}`,
-        `write ${most} at most for ${path}, or raise ${other}`,
-      ),
-    ]
-  })
+    yield make(
+      isWritten(path) ? path : other,
+      isWritten(path) ? detail : `is ${high} while ${path} is ${low}, ${means}`,
+      `write ${most} at most for ${path}, or raise ${other}`,
+    )
+  }
 }
 
 /** Everything that the configuration says in vain. */
-export function findContradictions(config: Config, isWritten: IsWritten): readonly Finding[] {
-  return [
-    ...addressFindings(config),
-    ...agentFindings(config),
-    ...capabilityFindings(config),
-    ...securityFindings(config, isWritten),
-    ...orderFindings(config, isWritten),
-  ]
+export function* findContradictions(config: Config, isWritten: IsWritten): Iterable<Finding> {
+  yield* addressFindings(config)
+  yield* agentFindings(config)
+  yield* capabilityFindings(config)
+  yield* securityFindings(config, isWritten)
+  yield* orderFindings(config, isWritten)
 }

@@ -42,6 +42,11 @@ function missing(name: string, text: string): Finding {
   return { name, state: 'missing', text }
 }
 
+/** What it means that something is there, or that it is not. */
+function either(name: string, isThere: boolean, there: string, without: string): Finding {
+  return isThere ? ok(name, there) : missing(name, without)
+}
+
 function branchFinding({ state, detail, remedy }: BranchTrial): Finding {
   return { name: 'branch', state, text: `${detail} ${remedy}`.trim() }
 }
@@ -80,15 +85,12 @@ function viewFindings({ gaps }: BranchTrial, { read, hidden }: TriedLists): Find
 
 /** What becomes of code, build tools, terminals and programs that nobody knows. */
 function opaqueFinding(weak: readonly Weakness[]): Finding {
-  return weak.length === 0
-    ? ok(
-        'opaque',
-        'Commands that nobody has read (code, build tools, a terminal) run: they reach nothing but what is listed.',
-      )
-    : missing(
-        'opaque',
-        `Commands that nobody has read (code, build tools, a terminal) could reach the device, since ${weak.map((one) => WEAKNESS_TEXTS[one]).join(', and ')}: security.opaque says what happens to them, as shipped a human is asked about each.`,
-      )
+  return either(
+    'opaque',
+    weak.length === 0,
+    'Commands that nobody has read (code, build tools, a terminal) run: they reach nothing but what is listed.',
+    `Commands that nobody has read (code, build tools, a terminal) could reach the device, since ${weak.map((one) => WEAKNESS_TEXTS[one]).join(', and ')}: security.opaque says what happens to them, as shipped a human is asked about each.`,
+  )
 }
 
 function who(): Finding {
@@ -114,43 +116,40 @@ function layers(syscalls: Syscalls): Finding[] {
   if (opened >= 0) at.close(opened)
   const { bounds } = openControlGroups()
   return [
-    version >= SCOPE_VERSION
-      ? ok('landlock', `Version ${version}: signals and abstract sockets of commands stay among them.`)
-      : missing(
-          'landlock',
-          version === 0
-            ? 'This kernel has no Landlock: namespaces alone keep commands apart; a kernel from 6.12 on with lsm=landlock adds a layer.'
-            : `Version ${version} has no scopes: abstract sockets of the device can be reached where the network is the host's; a kernel from 6.12 on closes them.`,
-        ),
-    opened >= 0
-      ? ok('openat2', 'Paths of transfers are resolved by the kernel within the branch.')
-      : missing(
-          'openat2',
-          'This kernel (before 5.6) resolves no path within a directory: paths are walked part by part, and links in them refused.',
-        ),
-    bounds.memory
-      ? ok('memory', 'The memory of a session is bounded by a control group.')
-      : missing(
-          'memory',
-          'No control group for memory may be made: a command can take all memory of the device; run under systemd with Delegate=yes, or as root.',
-        ),
-    bounds.processes
-      ? ok('processes', 'The processes of a session are bounded by a control group.')
-      : process.geteuid?.() === 0
-        ? missing(
-            'processes',
-            'No control group for processes may be made, and root is bounded by nothing else: a fork bomb can fill the device; run under systemd with Delegate=yes, or as another user.',
-          )
-        : ok('processes', 'The processes of the daemon’s user are bounded together (RLIMIT_NPROC).'),
-    bounds.cpu
-      ? ok(
-          'cpu',
-          'The processor time of a session can be bounded by a control group (sandbox.limits.cpu_percent).',
-        )
-      : missing(
-          'cpu',
-          'No control group for the processor may be made, so sandbox.limits.cpu_percent bounds nothing: a command can take all of its time; run under systemd with Delegate=yes, or as root.',
-        ),
+    either(
+      'landlock',
+      version >= SCOPE_VERSION,
+      `Version ${version}: signals and abstract sockets of commands stay among them.`,
+      version === 0
+        ? 'This kernel has no Landlock: namespaces alone keep commands apart; a kernel from 6.12 on with lsm=landlock adds a layer.'
+        : `Version ${version} has no scopes: abstract sockets of the device can be reached where the network is the host's; a kernel from 6.12 on closes them.`,
+    ),
+    either(
+      'openat2',
+      opened >= 0,
+      'Paths of transfers are resolved by the kernel within the branch.',
+      'This kernel (before 5.6) resolves no path within a directory: paths are walked part by part, and links in them refused.',
+    ),
+    either(
+      'memory',
+      bounds.memory,
+      'The memory of a session is bounded by a control group.',
+      'No control group for memory may be made: a command can take all memory of the device; run under systemd with Delegate=yes, or as root.',
+    ),
+    either(
+      'processes',
+      areProcessesBounded({ bounds }),
+      bounds.processes
+        ? 'The processes of a session are bounded by a control group.'
+        : 'The processes of the daemon’s user are bounded together (RLIMIT_NPROC).',
+      'No control group for processes may be made, and root is bounded by nothing else: a fork bomb can fill the device; run under systemd with Delegate=yes, or as another user.',
+    ),
+    either(
+      'cpu',
+      bounds.cpu,
+      'The processor time of a session can be bounded by a control group (sandbox.limits.cpu_percent).',
+      'No control group for the processor may be made, so sandbox.limits.cpu_percent bounds nothing: a command can take all of its time; run under systemd with Delegate=yes, or as root.',
+    ),
   ]
 }
 

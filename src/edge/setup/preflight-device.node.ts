@@ -8,9 +8,10 @@
 
 import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
+import { attempt } from '../../base/attempt.ts'
 import { lstatOf, statOf } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
-import { asSassError } from '../../errors.ts'
+import { knownError } from '../../errors.ts'
 import { CONNECTIONS_MAX, RESERVE_BYTES, RESERVE_SHARE, UNAUTHENTICATED_CONNECTIONS } from '../../limits.ts'
 import { findUser } from '../../sandbox/kernel/users.node.ts'
 import { isClockSet } from '../host/clock.node.ts'
@@ -97,54 +98,45 @@ function checkDisk(check: string, path: string, reserveBytes: number): Finding {
   return pass(check, shown)
 }
 
-export function checkDisks({ state_directory: state, audit, sandbox }: Config): readonly Finding[] {
-  const found = [checkDisk('disk', audit.directory, audit.reserve_bytes)]
+export function* checkDisks({ state_directory: state, audit, sandbox }: Config): Iterable<Finding> {
+  yield checkDisk('disk', audit.directory, audit.reserve_bytes)
   const isSame = statSync(nearestExisting(state)).dev === statSync(nearestExisting(audit.directory)).dev
-  if (!isSame) found.push(checkDisk('disk', state, 0))
+  if (!isSame) yield checkDisk('disk', state, 0)
   const { blocks, bsize } = statfsSync(nearestExisting(audit.directory))
   if (audit.keep_bytes !== null && audit.keep_bytes > blocks * bsize)
-    found.push(
-      warn(
-        'audit.keep_bytes',
-        `is ${audit.keep_bytes}, more than the whole disk holds (${blocks * bsize})`,
-        `write ${Math.floor((blocks * bsize) / 2 / MIB) * MIB} at most`,
-      ),
+    yield warn(
+      'audit.keep_bytes',
+      `is ${audit.keep_bytes}, more than the whole disk holds (${blocks * bsize})`,
+      `write ${Math.floor((blocks * bsize) / 2 / MIB) * MIB} at most`,
     )
-  return [...found, ...checkBranchRoom(state, sandbox.limits)]
+  yield* checkBranchRoom(state, sandbox.limits)
 }
 
 /** What branches and the reserve may take of the disk of the state. */
-function checkBranchRoom(state: string, limits: Config['sandbox']['limits']): readonly Finding[] {
+function* checkBranchRoom(state: string, limits: Config['sandbox']['limits']): Iterable<Finding> {
   const { blocks, bsize } = statfsSync(nearestExisting(state))
   const whole = blocks * bsize
-  if (whole === 0) return []
-  const found: Finding[] = []
+  if (whole === 0) return
+
   const { branch_bytes: branch, reserve_bytes: reserve } = limits
   if (branch !== null && branch > whole)
-    found.push(
-      warn(
-        'sandbox.limits.branch_bytes',
-        `is ${branch}, more than the whole disk of the state holds (${whole}), so only the reserve keeps a branch from filling it`,
-        'write null, which takes half of what is free',
-      ),
+    yield warn(
+      'sandbox.limits.branch_bytes',
+      `is ${branch}, more than the whole disk of the state holds (${whole}), so only the reserve keeps a branch from filling it`,
+      'write null, which takes half of what is free',
     )
   if (reserve > RESERVE_BYTES && reserve > whole / RESERVE_SHARE)
-    found.push(
-      warn(
-        'sandbox.limits.reserve_bytes',
-        `is ${reserve}, more than an eighth of the disk of the state (${whole}), which is all that is taken`,
-        `write ${Math.floor(whole / RESERVE_SHARE / MIB) * MIB} at most`,
-      ),
+    yield warn(
+      'sandbox.limits.reserve_bytes',
+      `is ${reserve}, more than an eighth of the disk of the state (${whole}), which is all that is taken`,
+      `write ${Math.floor(whole / RESERVE_SHARE / MIB) * MIB} at most`,
     )
   if (reserve === 0)
-    found.push(
-      warn(
-        'sandbox.limits.reserve_bytes',
-        'is 0, so a command that fills the disk stops the daemon until somebody makes room',
-        `write ${RESERVE_BYTES}, the default`,
-      ),
+    yield warn(
+      'sandbox.limits.reserve_bytes',
+      'is 0, so a command that fills the disk stops the daemon until somebody makes room',
+      `write ${RESERVE_BYTES}, the default`,
     )
-  return found
 }
 
 /** Memory of the device, or what a control group leaves of it. */
@@ -153,18 +145,16 @@ function memoryBytes(): number {
   return bound > 0 && bound < totalmem() ? bound : totalmem()
 }
 
-export function checkMemory({ session, execution, sandbox }: Config): readonly Finding[] {
+export function* checkMemory({ session, execution, sandbox }: Config): Iterable<Finding> {
   const memory = memoryBytes()
   const rings = 2 * execution.max_concurrent * session.ring_bytes
-  const found: Finding[] = []
+
   if (rings > memory / 2) {
     const most = Math.max(4_096, Math.floor(memory / 4 / execution.max_concurrent / 4_096) * 4_096)
-    found.push(
-      fail(
-        'session.ring_bytes',
-        `times two streams times execution.max_concurrent is ${rings} bytes, all taken at start, and the device has ${memory}`,
-        `write ${Math.min(most, 1_048_576)}, or lower execution.max_concurrent`,
-      ),
+    yield fail(
+      'session.ring_bytes',
+      `times two streams times execution.max_concurrent is ${rings} bytes, all taken at start, and the device has ${memory}`,
+      `write ${Math.min(most, 1_048_576)}, or lower execution.max_concurrent`,
     )
   }
   const bounds: readonly (readonly [string, number | null])[] = [
@@ -173,101 +163,86 @@ export function checkMemory({ session, execution, sandbox }: Config): readonly F
   ]
   for (const [check, bytes] of bounds)
     if (bytes !== null && bytes > memory)
-      found.push(
-        fail(
-          check,
-          `is ${bytes}, more than the memory of the device (${memory}), so it bounds nothing`,
-          'write null, which takes a part of what there is',
-        ),
+      yield fail(
+        check,
+        `is ${bytes}, more than the memory of the device (${memory}), so it bounds nothing`,
+        'write null, which takes a part of what there is',
       )
-  return found
 }
 
 /** A number that the kernel tells; undefined where it does not. */
 function kernelNumber(path: string): number | undefined {
-  try {
-    return Number(readFileSync(path, 'latin1').trim())
-  } catch {
-    return undefined
-  }
+  return attempt(() => Number(readFileSync(path, 'latin1').trim()), undefined)
 }
 
-export function checkLimits({ sandbox: { limits } }: Config): readonly Finding[] {
-  const found: Finding[] = []
+export function* checkLimits({ sandbox: { limits } }: Config): Iterable<Finding> {
   const most = Math.min(
     kernelNumber('/proc/sys/kernel/pid_max') ?? Number.POSITIVE_INFINITY,
     kernelNumber('/proc/sys/kernel/threads-max') ?? Number.POSITIVE_INFINITY,
   )
   if (limits.processes > most)
-    found.push(
-      fail(
-        'sandbox.limits.processes',
-        `is ${limits.processes}, and this kernel has ${most} at most`,
-        `write ${Math.min(most, 2_048)}`,
-      ),
+    yield fail(
+      'sandbox.limits.processes',
+      `is ${limits.processes}, and this kernel has ${most} at most`,
+      `write ${Math.min(most, 2_048)}`,
     )
   const [, hard] = openFiles()
   const possible = process.geteuid?.() === 0 ? (kernelNumber('/proc/sys/fs/nr_open') ?? hard) : hard
   if (limits.open_files !== null && limits.open_files > possible)
-    found.push(
-      fail(
-        'sandbox.limits.open_files',
-        `is ${limits.open_files}, and the daemon can give ${possible} at most`,
-        `write ${possible}, or null for as many as the daemon has`,
-      ),
+    yield fail(
+      'sandbox.limits.open_files',
+      `is ${limits.open_files}, and the daemon can give ${possible} at most`,
+      `write ${possible}, or null for as many as the daemon has`,
     )
-  return found
 }
 
-export function checkUsers({ capabilities }: Config): readonly Finding[] {
-  return Object.entries(capabilities).flatMap(([name, { run_as: user }]) => {
-    if (user === null) return []
+export function* checkUsers({ capabilities }: Config): Iterable<Finding> {
+  for (const [name, { run_as: user }] of Object.entries(capabilities)) {
+    if (user === null) continue
     const check = `capabilities.${name}.run_as`
     try {
       const { userId } = findUser(user)
-      if (process.geteuid?.() !== 0 && userId !== process.geteuid?.())
-        return [
-          fail(
-            check,
-            `names ${user}, and only a daemon that is root can run commands as another user`,
-            'run the daemon as root, or write null',
-          ),
-        ]
-      if (userId === 0)
-        return [
-          warn(check, `lets commands run as ${user}, which is root`, 'name a user without rights of its own'),
-        ]
-      return [pass(check, `${user} is a user of this device`)]
-    } catch (error) {
-      if (asSassError(error) === undefined) throw error
-      return [
-        fail(
+      if (process.geteuid?.() !== 0 && userId !== process.geteuid?.()) {
+        yield fail(
           check,
-          `names ${user}, who is no user of this device`,
-          `run useradd --system ${user}, name another one, or write null`,
-        ),
-      ]
+          `names ${user}, and only a daemon that is root can run commands as another user`,
+          'run the daemon as root, or write null',
+        )
+      } else if (userId === 0)
+        yield warn(
+          check,
+          `lets commands run as ${user}, which is root`,
+          'name a user without rights of its own',
+        )
+      else yield pass(check, `${user} is a user of this device`)
+    } catch (error) {
+      knownError(error)
+      yield fail(
+        check,
+        `names ${user}, who is no user of this device`,
+        `run useradd --system ${user}, name another one, or write null`,
+      )
     }
-  })
+  }
 }
 
-export function checkDevices({ sandbox }: Config): readonly Finding[] {
-  return sandbox.devices.flatMap((path, index): readonly Finding[] => {
+export function* checkDevices({ sandbox }: Config): Iterable<Finding> {
+  for (const [index, path] of sandbox.devices.entries()) {
     const check = `sandbox.devices[${index}]`
     const stats = lstatOf(path)
-    if (stats === undefined)
-      return [
-        warn(
-          check,
-          `${path} is not there, so sessions that begin now do not have it`,
-          'connect it, or take it out',
-        ),
-      ]
+    if (stats === undefined) {
+      yield warn(
+        check,
+        `${path} is not there, so sessions that begin now do not have it`,
+        'connect it, or take it out',
+      )
+      continue
+    }
     const target = statOf(path)
     if (target === undefined || target.isDirectory() || target.isCharacterDevice() || target.isBlockDevice())
-      return []
-    return [fail(check, `${path} is no device`, 'name a device, like "/dev/ttyUSB0"')]
-  })
+      continue
+    yield fail(check, `${path} is no device`, 'name a device, like "/dev/ttyUSB0"')
+  }
 }
 
 function canWrite(directory: string): boolean {

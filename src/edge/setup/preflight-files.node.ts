@@ -16,12 +16,13 @@ import {
   unlinkSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { attempt } from '../../base/attempt.ts'
 import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { decodeBase64Url, encodeBase64Url } from '../../base/encoding/base64.ts'
-import { errnoOf, errnoText, lstatOf, statOf } from '../../base/files.node.ts'
+import { errnoText, lstatOf, statOf, systemErrno } from '../../base/files.node.ts'
 import { shellWord } from '../../base/text/shell-word.ts'
 import type { Config } from '../../config/config.ts'
-import { asSassError } from '../../errors.ts'
+import { knownError } from '../../errors.ts'
 import { KEY_FILE_BYTES } from '../../limits.ts'
 import { readPrivateKey } from '../state/key-file.node.ts'
 import { type Finding, fail, pass } from './finding.ts'
@@ -35,49 +36,35 @@ const STICKY = 0o1000
 const KEY_FILES = 64
 const PRIVATE_KEY = /-----BEGIN [A-Z ]{0,16}PRIVATE KEY-----/
 
-/** The errno of the error, or the error again where it is none of the system's. */
-function errnoOrThrow(error: unknown): string {
-  const errno = errnoOf(error)
-  if (errno === undefined) throw error
-  return errno
-}
-
 const octal = (mode: number) => (mode & 0o7777).toString(8).padStart(4, '0')
 
 /** A file whose content decides: only its owner may write it, and that is us, root, or whoever owns the state. */
-function checkTrusted(check: string, path: string, stateDirectory: string): readonly Finding[] {
+function* checkTrusted(check: string, path: string, stateDirectory: string): Iterable<Finding> {
   const stats = statOf(path)
-  if (stats === undefined) return []
-  const found: Finding[] = []
+  if (stats === undefined) return
+
   if ((stats.mode & WRITABLE_BY_OTHERS) !== 0)
-    found.push(
-      fail(
-        check,
-        `${path} has mode ${octal(stats.mode)}, so others can change it`,
-        `run chmod go-w ${shellWord(path)}`,
-      ),
+    yield fail(
+      check,
+      `${path} has mode ${octal(stats.mode)}, so others can change it`,
+      `run chmod go-w ${shellWord(path)}`,
     )
   const own = process.geteuid?.() ?? 0
   const trusted = [own, 0, statOf(stateDirectory)?.uid]
   if (!trusted.includes(stats.uid))
-    found.push(
-      fail(
-        check,
-        `${path} belongs to another user (uid ${stats.uid}), who can change it`,
-        `run chown ${own} ${shellWord(path)}`,
-      ),
+    yield fail(
+      check,
+      `${path} belongs to another user (uid ${stats.uid}), who can change it`,
+      `run chown ${own} ${shellWord(path)}`,
     )
   const directory = dirname(path)
   const { mode } = statSync(directory)
   if ((mode & WRITABLE_BY_ALL) !== 0 && (mode & STICKY) === 0)
-    found.push(
-      fail(
-        check,
-        `the directory of ${path} has mode ${octal(mode)}, so everybody can replace it`,
-        `run chmod o-w ${shellWord(directory)}`,
-      ),
+    yield fail(
+      check,
+      `the directory of ${path} has mode ${octal(mode)}, so everybody can replace it`,
+      `run chmod o-w ${shellWord(directory)}`,
     )
-  return found
 }
 
 /** Writes and removes a file, since only that tells a read-only mount, a full disk and a missing right. */
@@ -95,7 +82,7 @@ export function checkWritable(check: string, path: string): Finding {
     unlinkSync(probe)
     return pass(check, directory === path ? `${path} can be written` : `${path} will be made`)
   } catch (error) {
-    const why = errnoText(errnoOrThrow(error))
+    const why = errnoText(systemErrno(error))
     return fail(
       check,
       `${path} cannot be written, since ${why}`,
@@ -134,123 +121,110 @@ export function checkWorkspace(path: string): Finding {
   } catch (error) {
     return fail(
       check,
-      `${path} cannot be used, since ${errnoText(errnoOrThrow(error))}`,
+      `${path} cannot be used, since ${errnoText(systemErrno(error))}`,
       `run chmod u+rwx ${shellWord(path)}, or name another one`,
     )
   }
 }
 
 /** The socket of whoever may do everything: nobody else may put another one in its place. */
-export function checkSocketDirectory(check: string, path: string): readonly Finding[] {
+export function* checkSocketDirectory(check: string, path: string): Iterable<Finding> {
   const stats = statOf(dirname(path))
-  if (stats === undefined || (stats.mode & WRITABLE_BY_ALL) === 0 || (stats.mode & STICKY) !== 0) return []
+  if (stats === undefined || (stats.mode & WRITABLE_BY_ALL) === 0 || (stats.mode & STICKY) !== 0) return
   const directory = dirname(path)
-  return [
-    fail(
-      check,
-      `${directory} has mode ${octal(stats.mode)}, so everybody can put another socket there`,
-      `run chmod o-w ${shellWord(directory)}`,
-    ),
-  ]
+  yield fail(
+    check,
+    `${directory} has mode ${octal(stats.mode)}, so everybody can put another socket there`,
+    `run chmod o-w ${shellWord(directory)}`,
+  )
 }
 
 /** Keys of agents beside the configuration, as `init` puts them there. */
-function checkKeyFiles({ agents }: Config, configPath: string): readonly Finding[] {
+function* checkKeyFiles({ agents }: Config, configPath: string): Iterable<Finding> {
   const directory = join(dirname(configPath), 'keys')
   let names: readonly string[]
   try {
     names = readdirSync(directory).filter((name) => name.endsWith('.key'))
   } catch {
-    return []
+    return
   }
-  return names.slice(0, KEY_FILES).flatMap((name): readonly Finding[] => {
+  for (const name of names.slice(0, KEY_FILES)) {
     const path = join(directory, name)
     const index = agents.findIndex((agent) => `${agent.name}.key` === name)
     const check = index === -1 ? 'agents' : `agents[${index}].public_key`
     // A key in PEM may lie here as well, and is whoever's.
-    if ((statOf(path)?.size ?? 0) > KEY_FILE_BYTES && isPem(path)) return []
+    if ((statOf(path)?.size ?? 0) > KEY_FILE_BYTES && isPem(path)) continue
     try {
       const seed = readPrivateKey(path)
       const written = encodeBase64Url(seed)
       const own = encodeBase64Url(publicKeyOf(seed))
       seed.fill(0)
       const published = agents.findIndex((agent) => agent.public_key === written)
-      if (published !== -1)
-        return [
-          fail(
-            `agents[${published}].public_key`,
-            `is the private key of ${path}`,
-            `write "${own}" and make a new pair with sass-edge keygen, for this one is no secret any more`,
-          ),
-        ]
-      if (index === -1 || agents[index]?.public_key === own) return []
-      return [fail(check, `is not the public half of ${path}`, `write "${own}", or move that file away`)]
+      if (published !== -1) {
+        yield fail(
+          `agents[${published}].public_key`,
+          `is the private key of ${path}`,
+          `write "${own}" and make a new pair with sass-edge keygen, for this one is no secret any more`,
+        )
+      } else if (index !== -1 && agents[index]?.public_key !== own)
+        yield fail(check, `is not the public half of ${path}`, `write "${own}", or move that file away`)
     } catch (error) {
-      const known = asSassError(error)
-      if (known === undefined) throw error
-      return [failFrom(check, known)]
+      const known = knownError(error)
+      yield failFrom(check, known)
     }
-  })
-}
-
-function isPem(path: string): boolean {
-  try {
-    return readFileSync(path, 'latin1').startsWith('-----BEGIN')
-  } catch {
-    return false
   }
 }
 
+function isPem(path: string): boolean {
+  return attempt(() => readFileSync(path, 'latin1').startsWith('-----BEGIN'), false)
+}
+
 /** Agents whose public key is the private half of another agent's: both are 32 bytes, and mixed up easily. */
-function checkMixedKeys({ agents }: Config): readonly Finding[] {
+function* checkMixedKeys({ agents }: Config): Iterable<Finding> {
   const byKey = new Map(agents.map(({ public_key }, index) => [public_key, index]))
-  return agents.flatMap(({ public_key }, index) => {
+  for (const [index, { public_key }] of agents.entries()) {
     const seed = decodeBase64Url(public_key, KEY_FILE_BYTES)
-    if (seed?.length !== KEY_FILE_BYTES) return []
+    if (seed?.length !== KEY_FILE_BYTES) continue
     const other = byKey.get(encodeBase64Url(publicKeyOf(seed)))
-    if (other === undefined) return []
-    return [
-      fail(
-        `agents[${index}].public_key`,
-        `is the private key of agents[${other}]`,
-        'take this agent out and make a new pair with sass-edge keygen for both',
-      ),
-    ]
-  })
+    if (other === undefined) continue
+    yield fail(
+      `agents[${index}].public_key`,
+      `is the private key of agents[${other}]`,
+      'take this agent out and make a new pair with sass-edge keygen for both',
+    )
+  }
 }
 
 /** The program that is run by the daemon itself: nobody else may choose it. */
-function checkAlerts({ alerts, state_directory: state }: Config): readonly Finding[] {
+function* checkAlerts({ alerts, state_directory: state }: Config): Iterable<Finding> {
   const check = 'alerts.program'
   const { program } = alerts
-  if (program === null) return []
+  if (program === null) return
   try {
     accessSync(program, constants.X_OK)
-    return checkTrusted(check, program, state)
+    yield* checkTrusted(check, program, state)
   } catch (error) {
-    const why = errnoText(errnoOrThrow(error))
-    return [
-      fail(
-        check,
-        `${program} cannot be run, since ${why}`,
-        `run chmod u+x ${shellWord(program)}, or name another one`,
-      ),
-    ]
+    const why = errnoText(systemErrno(error))
+    yield fail(
+      check,
+      `${program} cannot be run, since ${why}`,
+      `run chmod u+x ${shellWord(program)}, or name another one`,
+    )
   }
 }
 
 /** Everything about files that the configuration names or lies in. `text`: the configuration as it is. */
-export function checkFiles(config: Config, configPath: string, text: string): readonly Finding[] {
+export function* checkFiles(config: Config, configPath: string, text: string): Iterable<Finding> {
   const { policy, state_directory: state } = config
-  const found: Finding[] = [...checkTrusted('', configPath, state)]
-  if (policy.rules_file !== null) found.push(...checkTrusted('policy.rules_file', policy.rules_file, state))
+  yield* checkTrusted('', configPath, state)
+  if (policy.rules_file !== null) yield* checkTrusted('policy.rules_file', policy.rules_file, state)
   if (PRIVATE_KEY.test(text))
-    found.push(
-      fail(
-        '',
-        `${configPath} holds a private key, and is shown and copied`,
-        'take it out and make a new one: this one is no secret any more',
-      ),
+    yield fail(
+      '',
+      `${configPath} holds a private key, and is shown and copied`,
+      'take it out and make a new one: this one is no secret any more',
     )
-  return [...found, ...checkAlerts(config), ...checkKeyFiles(config, configPath), ...checkMixedKeys(config)]
+  yield* checkAlerts(config)
+  yield* checkKeyFiles(config, configPath)
+  yield* checkMixedKeys(config)
 }

@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs'
 import { statOf } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
-import { asSassError } from '../../errors.ts'
+import { knownError } from '../../errors.ts'
 import { planSettings, runsPlans } from '../intent/plans.node.ts'
 import { readVault } from '../intent/vault.node.ts'
 import { type Finding, fail, NOT_LOOKED_AT, pass, warn } from './finding.ts'
@@ -27,8 +27,7 @@ async function checkVault(directory: string, pin: string): Promise<readonly Find
 
 /** A refusal of the start, as a finding: its sentence ends with what to do. */
 function failed(error: unknown, checkOf: (code: string) => string): Finding {
-  const known = asSassError(error)
-  if (known === undefined) throw error
+  const known = knownError(error)
   const at = known.message.lastIndexOf(': ')
   const [detail, remedy] = [known.message.slice(0, at), known.message.slice(at + 2).replace(/\.$/, '')]
   return fail(checkOf(known.code), detail, remedy)

@@ -5,10 +5,11 @@
  * @module
  */
 import { realpathSync } from 'node:fs'
+import { attempt } from '../../base/attempt.ts'
 import type { Config } from '../../config/config.ts'
 import type { RulesProblem } from '../../defense/13policy/rules/rule-set.ts'
 import { rulesProblemText } from '../../defense/13policy/rules/rules-file.ts'
-import { asSassError } from '../../errors.ts'
+import { knownError } from '../../errors.ts'
 import { createPinLook } from '../../sandbox/launcher/pinned.node.ts'
 import { broadPatterns, unknownRules } from '../policy/policy.node.ts'
 import { readRuntimePolicy } from '../policy/policy-file.node.ts'
@@ -20,14 +21,13 @@ import { type Finding, fail, NOT_LOOKED_AT, pass, warn } from './finding.ts'
 
 /** Each problem of rules that cannot be used; the sentence where there is no list. */
 function problemsOf(error: unknown): readonly string[] {
-  const known = asSassError(error)
-  if (known === undefined) throw error
+  const known = knownError(error)
   const { problems, problem } = known.details
   if (Array.isArray(problems)) return (problems as readonly RulesProblem[]).map(rulesProblemText)
   return [typeof problem === 'string' ? problem : known.message]
 }
 
-function checkRules({ policy }: Config): readonly Finding[] {
+function* checkRules({ policy }: Config): Iterable<Finding> {
   const check = policy.rules_file === null ? 'policy.default_rules' : 'policy.rules_file'
   const files = { defaultRules: policy.default_rules, rulesFile: policy.rules_file }
   try {
@@ -37,12 +37,13 @@ function checkRules({ policy }: Config): readonly Finding[] {
       fail('policy.disabled_rules', `"${id}" is no rule here`, hint),
     )
     const held = rules.length - ids.filter((id) => policy.disabled_rules.includes(id)).length
-    if (held > 0) return [pass(check, `${held} rules hold`), ...unknown]
     const remedy = 'set policy.default_rules to true, or name a file with rules in policy.rules_file'
-    return [warn(check, 'no rule holds, so capability sets alone decide', remedy), ...unknown]
+    if (held > 0) yield pass(check, `${held} rules hold`)
+    else yield warn(check, 'no rule holds, so capability sets alone decide', remedy)
+    yield* unknown
   } catch (error) {
     const path = policy.rules_file ?? 'the rules that ship'
-    return problemsOf(error).map((problem) =>
+    yield* problemsOf(error).map((problem) =>
       fail(check, `${path}: ${problem}`, 'correct it, or name another file'),
     )
   }
@@ -63,11 +64,7 @@ async function checkPatterns(config: Config): Promise<readonly Finding[]> {
 
 /** The real path; undefined where there is nothing. */
 function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
+  return attempt(() => realpathSync(path), undefined)
 }
 
 /**
@@ -101,40 +98,38 @@ export function checkPins({ security }: Config, root = ''): readonly Finding[] {
   })
 }
 
-function checkIncident({ state_directory }: Config): readonly Finding[] {
+function* checkIncident({ state_directory }: Config): Iterable<Finding> {
   const check = 'levels'
   try {
     const { incident } = openLevelStore(state_directory).state
-    if (incident === undefined) return []
+    if (incident === undefined) return
     const detail = `the daemon halted at the incident ${incident}`
-    return [fail(check, detail, `look into it, then start the daemon with --ack-incident ${incident}`)]
+    yield fail(check, detail, `look into it, then start the daemon with --ack-incident ${incident}`)
   } catch (error) {
-    const known = asSassError(error)
-    if (known === undefined) throw error
+    const known = knownError(error)
     const remedy = 'look into it, and remove it to begin without any'
-    return [fail(check, `${String(known.details['path'])} cannot be read`, remedy)]
+    yield fail(check, `${String(known.details['path'])} cannot be read`, remedy)
   }
 }
 
-function checkFirewall({ defense }: Config): readonly Finding[] {
+function* checkFirewall({ defense }: Config): Iterable<Finding> {
   const { patterns: path } = defense.firewall
-  if (path === null) return []
+  if (path === null) return
   const check = 'defense.firewall.patterns'
   try {
     const { kinds, patterns } = countFirewall(path)
-    return [pass(check, `${kinds} kinds of secrets and ${patterns} patterns hold`)]
+    yield pass(check, `${kinds} kinds of secrets and ${patterns} patterns hold`)
   } catch (error) {
-    const known = asSassError(error)
-    if (known === undefined) throw error
-    return [fail(check, known.message.replace(/\.$/, ''), 'correct it, or set it to null')]
+    const known = knownError(error)
+    yield fail(check, known.message.replace(/\.$/, ''), 'correct it, or set it to null')
   }
 }
 
 /** Who has enrolled beside the configuration: a book that can be read, and sets that are still there. */
-function checkEnrolled(config: Config): readonly Finding[] {
+function* checkEnrolled(config: Config): Iterable<Finding> {
   const check = 'identities'
   try {
-    return enrolledBeside(config, visibleBook(config.state_directory))
+    yield* enrolledBeside(config, visibleBook(config.state_directory))
       .filter(({ capability }) => !Object.hasOwn(config.capabilities, capability))
       .map(({ name, capability }) =>
         warn(
@@ -144,10 +139,9 @@ function checkEnrolled(config: Config): readonly Finding[] {
         ),
       )
   } catch (error) {
-    const known = asSassError(error)
-    if (known === undefined) throw error
+    const known = knownError(error)
     const remedy = 'look into it, and remove it to begin without any'
-    return [fail(check, `${String(known.details['path'])} cannot be used`, remedy)]
+    yield fail(check, `${String(known.details['path'])} cannot be used`, remedy)
   }
 }
 

@@ -8,7 +8,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
 import { testRules } from '../../defense/13policy/rules/examples.ts'
-import { asSassError } from '../../errors.ts'
+import { knownError } from '../../errors.ts'
 import { readRulesFile } from '../policy/policy-file.node.ts'
 import { rulesDigest } from '../record/integrity.node.ts'
 import { type Finding, fail } from './finding.ts'
@@ -31,7 +31,7 @@ function checkOwnRules({ policy: { rules_file, rules_sha256 } }: Config): readon
     return [...failures, fail('policy.rules_sha256', 'the rules have no mark', mark)]
   } catch (error) {
     // Rules that cannot be used are told by checkPolicyFiles.
-    if (asSassError(error) === undefined) throw error
+    knownError(error)
     return []
   }
 }

@@ -10,11 +10,11 @@ import { X509Certificate } from 'node:crypto'
 import { errnoOf, errnoText, lstatOf, readBounded, statOf } from '../../base/files.node.ts'
 import { shellWord } from '../../base/text/shell-word.ts'
 import type { Config } from '../../config/config.ts'
-import { asSassError, type SassError } from '../../errors.ts'
+import { knownError, type SassError } from '../../errors.ts'
 import { PEM_FILE_BYTES } from '../../limits.ts'
-import { examineIdentity } from '../sockets/certificate.node.ts'
+import { examineIdentity, type IdentityLook } from '../sockets/certificate.node.ts'
 import { CLIENT_CA_REMEDY, readClientCa } from '../sockets/client-ca.node.ts'
-import { type Finding, fail, pass } from './finding.ts'
+import { type Finding, fail, orPass, pass } from './finding.ts'
 
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 const RSA_BITS_MIN = 2_048
@@ -42,46 +42,76 @@ function danglingLink(check: string, path: string): Finding | undefined {
   )
 }
 
+/** The time of day, Unix milliseconds, and whether it can be believed. */
+type Moment = { readonly wallMs: number; readonly isClockSane: boolean }
+
 const day = (date: Date) => date.toISOString().slice(0, 10)
 
 /** What is wrong with a certificate that can be read. */
-function certificateProblems(
+function* certificateProblems(
   check: string,
   path: string,
   certificate: X509Certificate,
-  wallMs: number,
-  isClockSane: boolean,
+  { wallMs, isClockSane }: Moment,
   renewal: string,
-): Finding[] {
-  const found: Finding[] = []
+): Iterable<Finding> {
   const { validFromDate: from, validToDate: to } = certificate
-  if (wallMs > to.getTime()) found.push(fail(check, `${path} was valid until ${day(to)} only`, renewal))
+  if (wallMs > to.getTime()) yield fail(check, `${path} was valid until ${day(to)} only`, renewal)
   if (wallMs < from.getTime())
-    found.push(
-      fail(
-        check,
-        `${path} is not valid before ${from.toISOString().slice(0, 19)}Z, and the clock says ${new Date(wallMs).toISOString().slice(0, 19)}Z`,
-        isClockSane
-          ? `wait until then, correct the clock, or ${renewal}`
-          : 'set the clock, which is wrong (see clock)',
-      ),
+    yield fail(
+      check,
+      `${path} is not valid before ${from.toISOString().slice(0, 19)}Z, and the clock says ${new Date(wallMs).toISOString().slice(0, 19)}Z`,
+      isClockSane
+        ? `wait until then, correct the clock, or ${renewal}`
+        : 'set the clock, which is wrong (see clock)',
     )
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey
   const bits = asymmetricKeyDetails?.modulusLength ?? RSA_BITS_MIN
   if (asymmetricKeyType?.startsWith('rsa') && bits < RSA_BITS_MIN)
-    found.push(fail(check, `${path} has an RSA key of ${bits} bits, which TLS refuses`, renewal))
+    yield fail(check, `${path} has an RSA key of ${bits} bits, which TLS refuses`, renewal)
   const { signatureAlgorithm } = certificate
   if (signatureAlgorithm !== undefined && BROKEN_DIGEST.test(signatureAlgorithm))
-    found.push(fail(check, `${path} is signed with ${signatureAlgorithm}, which TLS refuses`, renewal))
-  return found
+    yield fail(check, `${path} is signed with ${signatureAlgorithm}, which TLS refuses`, renewal)
 }
 
-function checkIdentity(
+function* identityProblems(
   { tls, state_directory }: Config,
-  wallMs: number,
-  isClockSane: boolean,
-): readonly Finding[] {
+  look: IdentityLook,
+  moment: Moment,
+): Iterable<Finding> {
   const { key, certificate } = tls
+  for (const { of, error } of look.problems) yield failFrom(`tls.${of}`, error)
+  if (look.keyMode !== undefined && look.keyMode !== 0o600)
+    yield fail(
+      'tls.key',
+      `${key} has mode ${look.keyMode.toString(8).padStart(4, '0')} in place of 0600`,
+      `run chmod 600 ${shellWord(key)}`,
+    )
+  const owner = statOf(key)?.uid
+  const own = process.geteuid?.() ?? 0
+  if (owner !== undefined && ![own, 0, statOf(state_directory)?.uid].includes(owner))
+    yield fail(
+      'tls.key',
+      `${key} belongs to another user (uid ${owner}), who knows it`,
+      `run chown ${own} ${shellWord(key)} if it is yours, or move it away to have a new one made`,
+    )
+  if (look.certificateText.includes('PRIVATE KEY-----'))
+    yield fail(
+      'tls.certificate',
+      `${certificate} holds a private key, and a certificate may be read by everybody`,
+      'leave only the certificate in it',
+    )
+  if (look.certificate !== undefined) {
+    const renewal =
+      look.certificate.publicKey.asymmetricKeyType === 'ed25519'
+        ? `run rm ${shellWord(certificate)}: the next start makes a new one for the same key, and no client notices`
+        : 'put a new one there, for the same key, so that no client notices'
+    yield* certificateProblems('tls.certificate', certificate, look.certificate, moment, renewal)
+  }
+}
+
+function checkIdentity(config: Config, moment: Moment): readonly Finding[] {
+  const { key, certificate } = config.tls
   const links = [danglingLink('tls.key', key), danglingLink('tls.certificate', certificate)].filter(
     (finding) => finding !== undefined,
   )
@@ -93,42 +123,7 @@ function checkIdentity(
     return [fail('tls.key', detail, 'put the key back, or move the certificate away to have a new pair made')]
   }
   const look = examineIdentity(key, certificate)
-  const found = look.problems.map(({ of, error }) => failFrom(`tls.${of}`, error))
-  if (look.keyMode !== undefined && look.keyMode !== 0o600)
-    found.push(
-      fail(
-        'tls.key',
-        `${key} has mode ${look.keyMode.toString(8).padStart(4, '0')} in place of 0600`,
-        `run chmod 600 ${shellWord(key)}`,
-      ),
-    )
-  const owner = statOf(key)?.uid
-  const own = process.geteuid?.() ?? 0
-  if (owner !== undefined && ![own, 0, statOf(state_directory)?.uid].includes(owner))
-    found.push(
-      fail(
-        'tls.key',
-        `${key} belongs to another user (uid ${owner}), who knows it`,
-        `run chown ${own} ${shellWord(key)} if it is yours, or move it away to have a new one made`,
-      ),
-    )
-  if (look.certificateText.includes('PRIVATE KEY-----'))
-    found.push(
-      fail(
-        'tls.certificate',
-        `${certificate} holds a private key, and a certificate may be read by everybody`,
-        'leave only the certificate in it',
-      ),
-    )
-  if (look.certificate !== undefined) {
-    const renewal =
-      look.certificate.publicKey.asymmetricKeyType === 'ed25519'
-        ? `run rm ${shellWord(certificate)}: the next start makes a new one for the same key, and no client notices`
-        : 'put a new one there, for the same key, so that no client notices'
-    found.push(
-      ...certificateProblems('tls.certificate', certificate, look.certificate, wallMs, isClockSane, renewal),
-    )
-  }
+  const found = [...identityProblems(config, look, moment)]
   if (found.length > 0) return found
   return [
     pass('tls.key', `${key} has mode 0600`),
@@ -141,104 +136,85 @@ function checkIdentity(
   ]
 }
 
-function checkClientCa(path: string, wallMs: number, isClockSane: boolean): readonly Finding[] {
+function* clientCaProblems(path: string, moment: Moment): Iterable<Finding> {
   const check = 'tls.client_ca'
   let text: string
   try {
     text = readClientCa(path)
   } catch (error) {
-    const known = asSassError(error)
-    if (known === undefined) throw error
-    return [fail(check, `${path} ${known.details['problem']}`, CLIENT_CA_REMEDY)]
+    const known = knownError(error)
+    return void (yield fail(check, `${path} ${known.details['problem']}`, CLIENT_CA_REMEDY))
   }
-  const found = (text.match(CERTIFICATES) ?? []).flatMap((pem) => {
+  for (const pem of text.match(CERTIFICATES) ?? []) {
     const certificate = new X509Certificate(pem)
-    const all = certificateProblems(
-      check,
-      path,
-      certificate,
-      wallMs,
-      isClockSane,
-      'put a new certificate of the CA there',
-    )
     if (!certificate.ca)
-      all.unshift(
-        fail(
-          check,
-          `${path} holds a certificate that is no CA (CN ${certificate.subject.replace(/^.*CN=/s, '').slice(0, 64)}), so no client's could come from it`,
-          CLIENT_CA_REMEDY,
-        ),
-      )
-    return all
-  })
-  if (text.includes('PRIVATE KEY-----'))
-    found.push(
-      fail(
+      yield fail(
         check,
-        `${path} holds a private key, which the daemon must not have`,
-        'leave only the certificate in it',
-      ),
+        `${path} holds a certificate that is no CA (CN ${certificate.subject.replace(/^.*CN=/s, '').slice(0, 64)}), so no client's could come from it`,
+        CLIENT_CA_REMEDY,
+      )
+    yield* certificateProblems(check, path, certificate, moment, 'put a new certificate of the CA there')
+  }
+  if (text.includes('PRIVATE KEY-----'))
+    yield fail(
+      check,
+      `${path} holds a private key, which the daemon must not have`,
+      'leave only the certificate in it',
     )
-  return found.length > 0 ? found : [pass(check, `${path} holds a CA`)]
 }
 
-function checkAnchor(
-  { audit: { anchor } }: Config,
-  wallMs: number,
-  isClockSane: boolean,
-): readonly Finding[] {
+function* anchorProblems(
+  { url, certificate: path }: Config['audit']['anchor'],
+  moment: Moment,
+): Iterable<Finding> {
   const check = 'audit.anchor.certificate'
-  const { url, certificate: path } = anchor
   if (path === null) {
-    if (url === null) return []
-    return [
-      fail(
+    if (url !== null)
+      yield fail(
         check,
         'is null while audit.anchor.url names an authority, whose time stamps could not be verified',
         'name the file with its certificate in PEM, or set audit.anchor.url to null',
-      ),
-    ]
+      )
+    return
   }
   const remedy = 'name a file with the certificate of the authority in PEM, or null'
   try {
     const file = readBounded(path, PEM_FILE_BYTES)
     if (!file.ok)
-      return [fail(check, `${path} is not a regular file of at most ${PEM_FILE_BYTES} bytes`, remedy)]
+      return void (yield fail(
+        check,
+        `${path} is not a regular file of at most ${PEM_FILE_BYTES} bytes`,
+        remedy,
+      ))
     const [pem] = file.bytes.toString('latin1').match(CERTIFICATES) ?? []
-    if (pem === undefined) return [fail(check, `${path} holds no certificate in PEM`, remedy)]
-    const found = certificateProblems(
-      check,
-      path,
-      new X509Certificate(pem),
-      wallMs,
-      isClockSane,
-      'name its new one',
-    )
+    if (pem === undefined) return void (yield fail(check, `${path} holds no certificate in PEM`, remedy))
+    yield* certificateProblems(check, path, new X509Certificate(pem), moment, 'name its new one')
     if (url === null)
-      found.push(
-        fail(
-          'audit.anchor.url',
-          'is null while audit.anchor.certificate names an authority',
-          'write its address, like "https://tsa.example.org/tsr"',
-        ),
+      yield fail(
+        'audit.anchor.url',
+        'is null while audit.anchor.certificate names an authority',
+        'write its address, like "https://tsa.example.org/tsr"',
       )
-    return found.length > 0 ? found : [pass(check, `${path} holds a certificate`)]
   } catch (error) {
     const errno = errnoOf(error)
     const why =
       errno === undefined
         ? 'holds a certificate that cannot be parsed'
         : `cannot be read, since ${errnoText(errno)}`
-    return [fail(check, `${path} ${why}`, remedy)]
+    yield fail(check, `${path} ${why}`, remedy)
   }
 }
 
 /** @param isClockSane whether the time of day can be believed */
-export function checkTls(config: Config, wallMs: number, isClockSane: boolean): readonly Finding[] {
+export function* checkTls(config: Config, wallMs: number, isClockSane: boolean): Iterable<Finding> {
   const { client_ca } = config.tls
-  return [
-    ...checkIdentity(config, wallMs, isClockSane),
-    ...(client_ca === null ? [] : checkClientCa(client_ca, wallMs, isClockSane)),
-    ...checkAnchor(config, wallMs, isClockSane),
-  ]
+  const moment = { wallMs, isClockSane }
+  yield* checkIdentity(config, moment)
+  if (client_ca !== null)
+    yield* orPass(clientCaProblems(client_ca, moment), 'tls.client_ca', `${client_ca} holds a CA`)
+  const { anchor } = config.audit
+  if (anchor.url !== null || anchor.certificate !== null) {
+    const held = `${anchor.certificate} holds a certificate`
+    yield* orPass(anchorProblems(anchor, moment), 'audit.anchor.certificate', held)
+  }
 }

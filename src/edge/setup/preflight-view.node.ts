@@ -4,56 +4,35 @@
  * Rules: docs/sandbox.md (what a command sees).
  * @module
  */
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { statOf } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
 import { READ_PLACES } from '../../config/sandbox-fields.ts'
+import { realPlace } from '../state/real-place.node.ts'
 import { type Finding, fail, warn } from './finding.ts'
 
-/** What it leads to; the path itself where it leads nowhere. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
-}
-
-function isSocket(path: string): boolean | undefined {
-  try {
-    return statSync(path).isSocket()
-  } catch {
-    return undefined
-  }
-}
-
-export function checkView({ sandbox, listen }: Config): readonly Finding[] {
-  if (sandbox.require === 'none') return []
+export function* checkView({ sandbox, listen }: Config): Iterable<Finding> {
+  if (sandbox.require === 'none') return
   // What ships names the places of several distributions.
-  const read = sandbox.read.flatMap((path, index): readonly Finding[] =>
-    READ_PLACES.includes(path) || existsSync(path)
-      ? []
-      : [
-          warn(
-            `sandbox.read[${index}]`,
-            `${path} does not exist, so commands find nothing there`,
-            'make it, correct the path, or take it out',
-          ),
-        ],
-  )
-  const sockets = sandbox.sockets.flatMap((path, index): readonly Finding[] => {
+  for (const [index, path] of sandbox.read.entries())
+    if (!READ_PLACES.includes(path) && !existsSync(path))
+      yield warn(
+        `sandbox.read[${index}]`,
+        `${path} does not exist, so commands find nothing there`,
+        'make it, correct the path, or take it out',
+      )
+  for (const [index, path] of sandbox.sockets.entries()) {
     const check = `sandbox.sockets[${index}]`
-    if (path !== listen.admin_socket && realPath(path) === realPath(listen.admin_socket))
-      return [fail(check, `${path} leads to the admin socket of this daemon`, 'take it out')]
-    const found = isSocket(path)
-    if (found === true) return []
-    const what = found === false ? 'is no socket' : 'is not there'
-    return [
-      warn(
+    const found = statOf(path)
+    if (path !== listen.admin_socket && realPlace(path) === realPlace(listen.admin_socket))
+      yield fail(check, `${path} leads to the admin socket of this daemon`, 'take it out')
+    else if (found === undefined)
+      yield warn(
         check,
-        `${path} ${what}, so commands cannot connect to it`,
-        found === false ? 'name the socket itself' : 'start what listens there, or take it out',
-      ),
-    ]
-  })
-  return [...read, ...sockets]
+        `${path} is not there, so commands cannot connect to it`,
+        'start what listens there, or take it out',
+      )
+    else if (!found.isSocket())
+      yield warn(check, `${path} is no socket, so commands cannot connect to it`, 'name the socket itself')
+  }
 }

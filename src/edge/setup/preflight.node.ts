@@ -39,12 +39,14 @@ import { checkTls } from './preflight-tls.node.ts'
 const PROBE_TIMEOUT_MS = 1_000
 
 /** Nothing that keeps the daemon from working, and a surprise after a loss of power. */
-function checkKept(config: Config): readonly Finding[] {
+function* checkKept(config: Config): Iterable<Finding> {
   const problem = whatIsNotKept(config)
-  if (problem === undefined) return []
-  return [
-    warn('state_directory', problem, 'put it on a disk, or live with a device that is new after each start'),
-  ]
+  if (problem === undefined) return
+  yield warn(
+    'state_directory',
+    problem,
+    'put it on a disk, or live with a device that is new after each start',
+  )
 }
 
 async function checkPort(address: string, port: number, check = 'listen.port'): Promise<Finding> {
@@ -127,17 +129,18 @@ async function checkMetrics(place: string | null, isPortTried: boolean): Promise
 }
 
 /** A file that the log goes to must be one that nobody else has chosen. */
-function checkLogFile(path: string | null): readonly Finding[] {
+function* checkLogFile(path: string | null): Iterable<Finding> {
   const check = 'log.file'
-  if (path === null) return []
+  if (path === null) return
   const stats = lstatSync(path, { throwIfNoEntry: false })
-  if (stats === undefined) return [checkWritable(check, path)]
+  if (stats === undefined) {
+    yield checkWritable(check, path)
+    return
+  }
   const [problem = '', remedy = ''] = logFileProblem(stats)?.split(': ') ?? []
-  return [
-    problem === ''
-      ? pass(check, `${path} will be gone on with`)
-      : fail(check, `${path} ${problem}`, remedy.replace(/\.$/, '')),
-  ]
+  yield problem === ''
+    ? pass(check, `${path} will be gone on with`)
+    : fail(check, `${path} ${problem}`, remedy.replace(/\.$/, ''))
 }
 
 /**

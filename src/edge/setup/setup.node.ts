@@ -11,7 +11,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
 import { formatJson } from '../../base/encoding/json-text.ts'
 import { utf8Length } from '../../base/encoding/utf8.ts'
-import { createFile, errnoOf, errnoText, syncDirectory } from '../../base/files.node.ts'
+import { createFile, errnoText, syncDirectory, systemErrno } from '../../base/files.node.ts'
 import { isName } from '../../base/text/name.ts'
 import type { Environment } from '../../base/user-directory.ts'
 import { DEFAULT_CAPABILITY, SECRETS_WORD, WORKSPACE_WORD } from '../../config/caller-fields.ts'
@@ -224,8 +224,7 @@ export function makeInstallation(directory: string, options: InstallationOptions
       throw error
     }
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     const sentence = `The installation ${path} cannot be made, since ${errnoText(errno)}: correct that or choose another place.`
     throw new SassError('STATE_UNWRITABLE', sentence, { path, errno }, error)
   }

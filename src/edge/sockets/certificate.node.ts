@@ -26,6 +26,7 @@ import {
   errnoText,
   readBounded,
   syncDirectory,
+  systemErrno,
 } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { PEM_FILE_BYTES } from '../../limits.ts'
@@ -205,8 +206,7 @@ export function switchToNextKey(keyPath: string, certificatePath: string): void 
     renameSync(path, keyPath)
     syncDirectory(dirname(keyPath))
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     throw new SassError(
       'STATE_UNWRITABLE',
       `The key ${path} cannot be put in the place of ${keyPath}, since ${errnoText(errno)}: correct that and do it again.`,

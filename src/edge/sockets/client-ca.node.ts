@@ -6,7 +6,7 @@
  * @module
  */
 import { X509Certificate } from 'node:crypto'
-import { type BoundedRead, errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
+import { type BoundedRead, errnoText, readBounded, systemErrno } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { PEM_FILE_BYTES } from '../../limits.ts'
 
@@ -34,8 +34,7 @@ export function readClientCa(path: string): string {
   try {
     file = readBounded(path, PEM_FILE_BYTES)
   } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
+    const errno = systemErrno(cause)
     throw refusal(path, `cannot be read, since ${errnoText(errno)}`, cause)
   }
   if (!file.ok) {

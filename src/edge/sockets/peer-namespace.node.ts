@@ -9,6 +9,8 @@
  * @module
  */
 import { readFileSync } from 'node:fs'
+import { attempt } from '../../base/attempt.ts'
+import { closing } from '../../base/closing.node.ts'
 import { ERRNO, type Syscalls } from '../../sandbox/kernel/syscalls.node.ts'
 
 /** asm-generic/socket.h, the same on x86-64 and AArch64. */
@@ -24,11 +26,7 @@ function depthIn(text: string): number {
 }
 
 function depthOf(path: string): number {
-  try {
-    return depthIn(readFileSync(path, 'latin1'))
-  } catch {
-    return 0
-  }
+  return attempt(() => depthIn(readFileSync(path, 'latin1')), 0)
 }
 
 /**
@@ -49,11 +47,8 @@ export function createIsInOwnNamespace({
     if (result === -ERRNO.ENOPROTOOPT) return undefined
     const process = descriptor[0] ?? -1
     if (result !== 0 || process < 0) return 0
-    try {
-      return depthOf(`/proc/self/fdinfo/${process}`)
-    } finally {
-      libc.close(process)
-    }
+    using _process = closing(process)
+    return depthOf(`/proc/self/fdinfo/${process}`)
   }
 
   // What has a number here is in this namespace or beneath it, so that one as deep as this one is this one.

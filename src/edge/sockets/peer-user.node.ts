@@ -7,6 +7,7 @@
  * @module
  */
 import { lstatSync, readFileSync } from 'node:fs'
+import { attempt } from '../../base/attempt.ts'
 import { loadSyscalls } from '../../sandbox/kernel/syscalls.node.ts'
 import { isInitialUserNamespace } from '../../sandbox/kernel/user-namespace.node.ts'
 import type { PeerUser } from './admin-socket.node.ts'
@@ -23,11 +24,7 @@ const UID_AT = 4
 /** The id that everybody has whom this namespace has no id for; undefined where all have their own. */
 function idOfOthers(): number | undefined {
   if (isInitialUserNamespace()) return undefined
-  try {
-    return Number(readFileSync('/proc/sys/kernel/overflowuid', 'latin1'))
-  } catch {
-    return undefined
-  }
+  return attempt(() => Number(readFileSync('/proc/sys/kernel/overflowuid', 'latin1')), undefined)
 }
 
 /** Whether nobody but the user of this process, and root, can connect to what is there. */

@@ -6,13 +6,14 @@
  * Rules: docs/operations.md (enrolment).
  * @module
  */
-import { closeSync, constants, openSync } from 'node:fs'
+import { constants, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { closing } from '../../base/closing.node.ts'
 import { decodeBase64Url } from '../../base/encoding/base64.ts'
 import { formatJson } from '../../base/encoding/json-text.ts'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { decodeUtf8, encodeUtf8 } from '../../base/encoding/utf8.ts'
-import { errnoOf, errnoText, readBounded, replaceFile } from '../../base/files.node.ts'
+import { errnoOf, errnoText, readBounded, replaceFile, systemErrno } from '../../base/files.node.ts'
 import { isName } from '../../base/text/name.ts'
 import type { AgentConfig, Config } from '../../config/config.ts'
 import { tierUnsaid } from '../../config/profile.ts'
@@ -103,8 +104,7 @@ export function readBook(stateDirectory: string): IdentityBook {
     if (book === undefined) throw unusable(path, 'is damaged')
     return book
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     if (errno === 'ENOENT' || errno === 'ENOTDIR') return EMPTY_BOOK
     throw unusable(path, `cannot be read, since ${errnoText(errno)}`, error)
   }
@@ -124,16 +124,13 @@ export function visibleBook(stateDirectory: string): IdentityBook {
 /** Whoever holds it does so for the time of one small file: it is waited for, and not for long. */
 function locked<T>(stateDirectory: string, use: () => T): T {
   const descriptor = openSync(stateDirectory, constants.O_RDONLY | constants.O_DIRECTORY)
-  try {
-    const lock = createFileLock()
-    for (let tries = 1; !lock(descriptor); tries++) {
-      if (tries === LOCK_TRIES) throw unusable(join(stateDirectory, BOOK_NAME), 'is held by another process')
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_PAUSE_MS)
-    }
-    return use()
-  } finally {
-    closeSync(descriptor)
+  using _descriptor = closing(descriptor)
+  const lock = createFileLock()
+  for (let tries = 1; !lock(descriptor); tries++) {
+    if (tries === LOCK_TRIES) throw unusable(join(stateDirectory, BOOK_NAME), 'is held by another process')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_PAUSE_MS)
   }
+  return use()
 }
 
 /** @throws SassError STATE_UNWRITABLE where the book cannot be replaced; then it is as it was */
@@ -151,8 +148,7 @@ export function updateBook(
       return next
     })
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     const sentence = `${path} cannot be written, since ${errnoText(errno)}: nothing was changed.`
     throw new SassError('STATE_UNWRITABLE', sentence, { path, errno }, error)
   }

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { checkKeyEncoding, type KeyCheck } from '../../base/crypto/ed25519-encoding.ts'
-import { type BoundedRead, createFile, errnoOf, errnoText, readBounded } from '../../base/files.node.ts'
+import { type BoundedRead, createFile, errnoText, readBounded, systemErrno } from '../../base/files.node.ts'
 import { shellWord } from '../../base/text/shell-word.ts'
 import { SassError } from '../../errors.ts'
 import { KEY_FILE_BYTES } from '../../limits.ts'
@@ -43,8 +43,7 @@ function read(path: string, kind: 'private' | 'public'): Extract<BoundedRead, { 
     const remedy = `a ${kind} key file holds exactly ${KEY_FILE_BYTES} raw bytes, so make one with sass-edge keygen`
     throw refusal(path, `The ${kind} key ${path} ${what} and was not used: ${remedy}.`)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
+    const errno = systemErrno(error)
     const remedy =
       errno === 'ENOENT'
         ? 'make one with sass-edge keygen or name another one'
@@ -140,8 +139,7 @@ export function createKeyFiles(base: string): KeyPair {
     try {
       createFile(path, bytes, mode)
     } catch (error) {
-      const errno = errnoOf(error)
-      if (errno === undefined) throw error
+      const errno = systemErrno(error)
       throw refusal(
         path,
         `The key ${path} cannot be written, since ${errnoText(errno)}: choose another place.`,

@@ -6,10 +6,10 @@
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { decodeUtf8, encodeUtf8 } from '../../base/encoding/utf8.ts'
-import { readBounded, replaceFile } from '../../base/files.node.ts'
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
+import { replaceFile } from '../../base/files.node.ts'
 import { type MakeRoom, NO_ROOM, withRoom } from '../../base/room.ts'
+import { fieldsOf, jsonAt } from '../../base/small-file.node.ts'
 import { isLevel } from '../../defense/level.ts'
 import { SassError } from '../../errors.ts'
 import { CONFIG_BYTES } from '../../limits.ts'
@@ -28,8 +28,7 @@ export type LevelStore = {
 const NAME = 'levels.json'
 
 function readEntry(value: unknown): LevelEntry | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { scope, name, level, why, sinceMs } = value as Readonly<Record<string, unknown>>
+  const { scope, name, level, why, sinceMs } = fieldsOf(value)
   if ((scope !== 'daemon' && scope !== 'agent') || typeof name !== 'string' || typeof level !== 'string')
     return undefined
   if (!isLevel(level) || typeof why !== 'string' || typeof sinceMs !== 'number') return undefined
@@ -44,21 +43,9 @@ function unreadable(path: string): SassError {
   )
 }
 
-function textOf(path: string): string | undefined {
-  try {
-    const read = readBounded(path, CONFIG_BYTES)
-    return read.ok ? decodeUtf8(read.bytes) : undefined
-  } catch {
-    return undefined
-  }
-}
-
 function readState(path: string): LevelState {
   if (!existsSync(path)) return { entries: [], incident: undefined }
-  const text = textOf(path)
-  const parsed = text === undefined ? undefined : parseStrictJson(text, { size: CONFIG_BYTES, depth: 8 })
-  if (parsed?.ok !== true || typeof parsed.value !== 'object' || parsed.value === null) throw unreadable(path)
-  const { entries, incident } = parsed.value as Readonly<Record<string, unknown>>
+  const { entries, incident } = fieldsOf(jsonAt(path, CONFIG_BYTES))
   const kept = Array.isArray(entries) ? entries.map(readEntry) : [undefined]
   if (kept.includes(undefined) || (incident !== null && typeof incident !== 'string')) throw unreadable(path)
   return {

@@ -2,13 +2,11 @@
  * Where a path of the configuration really lies.
  * @module
  */
+
 import { realpathSync } from 'node:fs'
+import { attempt } from '../../base/attempt.ts'
 
 /** With its symbolic links resolved; what is not there yet lies where it says. */
 export function realPlace(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
+  return attempt(() => realpathSync(path), path)
 }

@@ -10,6 +10,7 @@
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '../../base/attempt.ts'
 import type { MakeRoom } from '../../base/room.ts'
 import { RESERVE_PIECE_BYTES, RESERVE_SHARE } from '../../limits.ts'
 import { loadSyscalls } from '../../sandbox/kernel/syscalls.node.ts'
@@ -120,11 +121,7 @@ export function openReserve(directory: string, bytes: number): Reserve {
   begin()
 
   const isHere = (place: string): boolean => {
-    try {
-      return statSync(place).dev === device
-    } catch {
-      return false
-    }
+    return attempt(() => statSync(place).dev === device, false)
   }
   return {
     wholeBytes,

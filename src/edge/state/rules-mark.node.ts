@@ -6,8 +6,9 @@
  * @module
  */
 import { join } from 'node:path'
-import { decodeUtf8, encodeUtf8 } from '../../base/encoding/utf8.ts'
-import { readBounded, replaceFile } from '../../base/files.node.ts'
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
+import { replaceFile } from '../../base/files.node.ts'
+import { bytesAt } from '../../base/small-file.node.ts'
 
 const NAME = 'rules.sha256'
 const MODE = 0o600
@@ -22,13 +23,8 @@ export type RulesMark = {
 }
 
 function markIn(stateDirectory: string): string | undefined {
-  try {
-    const read = readBounded(join(stateDirectory, NAME), FILE_BYTES, true)
-    const text = read.ok ? decodeUtf8(read.bytes) : undefined
-    return text !== undefined && DIGEST.test(text) ? text.trim() : undefined
-  } catch {
-    return undefined
-  }
+  const text = bytesAt(join(stateDirectory, NAME), FILE_BYTES, true)?.toString('latin1')
+  return text !== undefined && DIGEST.test(text) ? text.trim() : undefined
 }
 
 /** @param digest SHA-256 of what is denied now, hexadecimal */

@@ -9,8 +9,9 @@
  * Rules: docs/operations.md (upgrade).
  * @module
  */
-import { closeSync, constants, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { constants, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { closing } from '../../base/closing.node.ts'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { errnoOf, errnoText, readBounded, replaceFile, syncDirectory } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
@@ -175,17 +176,14 @@ function locked<T>({ directory, lock }: BringForwardOptions, work: () => T): T {
     if (errnoOf(cause) !== 'EEXIST') throw cause
   }
   const descriptor = openSync(place, constants.O_RDONLY | constants.O_DIRECTORY)
-  try {
-    if (!lock(descriptor))
-      throw new SassError(
-        'ADDRESS_IN_USE',
-        `Another daemon already uses the state in ${directory}, which is of an older format; stop that one first, or give this one its own state_directory.`,
-        { path: directory },
-      )
-    return work()
-  } finally {
-    closeSync(descriptor)
-  }
+  using _descriptor = closing(descriptor)
+  if (!lock(descriptor))
+    throw new SassError(
+      'ADDRESS_IN_USE',
+      `Another daemon already uses the state in ${directory}, which is of an older format; stop that one first, or give this one its own state_directory.`,
+      { path: directory },
+    )
+  return work()
 }
 
 /** Whether a daemon runs with that state. Where none does, one that starts in this very moment finds it locked. */
@@ -196,9 +194,6 @@ export function isStateInUse(directory: string, lock: FileLock): boolean {
   } catch {
     return false
   }
-  try {
-    return !lock(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
+  using _descriptor = closing(descriptor)
+  return !lock(descriptor)
 }

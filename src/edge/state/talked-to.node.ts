@@ -9,8 +9,7 @@
 
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { readBounded } from '../../base/files.node.ts'
+import { fieldsOf, isCount, jsonAt } from '../../base/small-file.node.ts'
 import { createDestinations, type Destination, type Destinations } from '../../egress/destinations.ts'
 import type { EgressRecord } from '../../egress/gate-events.ts'
 import { TALKED_TO_BYTES, TALKED_TO_MS } from '../../egress/limits.ts'
@@ -27,13 +26,8 @@ export interface TalkedTo {
   rest(branch: string): Promise<void>
 }
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
-
 function readDestination(value: unknown): Destination | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { host, port, protocol, connections, sent_bytes, received_bytes } = value as Readonly<
-    Record<string, unknown>
-  >
+  const { host, port, protocol, connections, sent_bytes, received_bytes } = fieldsOf(value)
   const isPlace = typeof host === 'string' && isCount(port) && port <= 65_535
   if (!(isPlace || (host === null && port === null))) return undefined
   if (!isCount(connections) || !isCount(sent_bytes) || !isCount(received_bytes)) return undefined
@@ -46,15 +40,9 @@ function readDestination(value: unknown): Destination | undefined {
 }
 
 function readFrom(directory: string): readonly Destination[] {
-  try {
-    const read = readBounded(join(directory, FILE), TALKED_TO_BYTES, true)
-    const parsed = read.ok ? parseStrictJson(read.bytes, { size: TALKED_TO_BYTES }) : undefined
-    if (!parsed?.ok || !Array.isArray(parsed.value)) return []
-    return parsed.value.flatMap((one: unknown) => readDestination(one) ?? [])
-  } catch {
-    // It has talked to nothing, or the branch is gone.
-    return []
-  }
+  // There is none where it has talked to nothing, or the branch is gone.
+  const kept = jsonAt(join(directory, FILE), TALKED_TO_BYTES, true)
+  return Array.isArray(kept) ? kept.flatMap((one: unknown) => readDestination(one) ?? []) : []
 }
 
 function textOf(all: readonly Destination[]): string {

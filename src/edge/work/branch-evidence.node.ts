@@ -4,9 +4,7 @@
  * @module
  */
 import { join } from 'node:path'
-import { hostSha256 } from '../../base/crypto/sha256.node.ts'
-import { encodeHex } from '../../base/encoding/hex.ts'
-import { encodeUtf8 } from '../../base/encoding/utf8.ts'
+import { hostTextDigest } from '../../base/crypto/sha256.node.ts'
 import { changesJson } from '../../sandbox/branch/files/changes.ts'
 import { surveyBranch } from '../../sandbox/branch/survey/survey.node.ts'
 import { readBranch } from '../../sandbox/branch/threads/branch-store.node.ts'
@@ -27,5 +25,5 @@ export function branchEvidence(stateDirectory: string, session: string): string 
 
 /** The digest of such a list, hex: what the record of a merge names. */
 export function branchDigest(list: string): string {
-  return encodeHex(hostSha256(encodeUtf8(list)))
+  return hostTextDigest(list)
 }

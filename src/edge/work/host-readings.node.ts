@@ -5,6 +5,7 @@
  * @module
  */
 import { readdirSync, readFileSync } from 'node:fs'
+import { attempt } from '../../base/attempt.ts'
 import type { Clock } from '../../ports.ts'
 import type { HostReadings } from '../../session/common/host-readings.ts'
 import type { DeviceRecord } from '../record/record.node.ts'
@@ -13,11 +14,7 @@ const KIB = 1_024
 const MICROSECONDS = 1_000_000
 
 function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
-  }
+  return attempt(() => readFileSync(path, 'latin1'), '')
 }
 
 /** The number that the pattern finds, times the unit. */

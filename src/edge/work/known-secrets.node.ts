@@ -10,8 +10,10 @@
 import { randomBytes } from 'node:crypto'
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '../../base/attempt.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
-import { createFile, readBounded } from '../../base/files.node.ts'
+import { createFile } from '../../base/files.node.ts'
+import { bytesAt } from '../../base/small-file.node.ts'
 import { SETTINGS_FILE_BYTES, SETTINGS_FILES } from '../../defense/firewall/limits.ts'
 import type { SecretTables } from '../../defense/firewall/secrets/kinds.ts'
 import type { KnownValue } from '../../defense/firewall/secrets/known.ts'
@@ -37,20 +39,13 @@ const CANARY_BYTES = 16
 const CANARY_MODE = 0o600
 const PEM_LINE = /^[A-Za-z0-9+/=]{16,}$/
 
-function bytesAt(path: string): Uint8Array | undefined {
-  try {
-    const read = readBounded(path, SETTINGS_FILE_BYTES, true)
-    return read.ok ? read.bytes : undefined
-  } catch {
-    return undefined
-  }
-}
+const settingsAt = (path: string): Uint8Array | undefined => bytesAt(path, SETTINGS_FILE_BYTES, true)
 
 const bytesOf = (texts: readonly string[]): Uint8Array[] =>
   texts.map((text) => new Uint8Array(Buffer.from(text)))
 
 function linesAt(path: string): string[] {
-  const bytes = bytesAt(path)
+  const bytes = settingsAt(path)
   const text = bytes === undefined ? undefined : decodeUtf8(bytes)
   return (text ?? '')
     .split('\n')
@@ -60,11 +55,7 @@ function linesAt(path: string): string[] {
 
 /** Names in a directory that fit, the first of them; none where it cannot be read. */
 function namesIn(directory: string, fits: (name: string) => boolean): string[] {
-  try {
-    return readdirSync(directory).filter(fits).sort().slice(0, SETTINGS_FILES)
-  } catch {
-    return []
-  }
+  return attempt(() => readdirSync(directory).filter(fits).sort().slice(0, SETTINGS_FILES), [])
 }
 
 const settingsIn = (root: string): string[] =>
@@ -74,7 +65,7 @@ const settingsIn = (root: string): string[] =>
 function ownKeys(directory: string): Uint8Array[] {
   const paths = namesIn(directory, (name) => name.endsWith('.key')).map((name) => join(directory, name))
   return paths.flatMap((path) => {
-    const bytes = bytesAt(path)
+    const bytes = settingsAt(path)
     if (bytes?.length === KEY_FILE_BYTES) return [bytes]
     return bytesOf(linesAt(path).filter((line) => PEM_LINE.test(line)))
   })
@@ -82,7 +73,7 @@ function ownKeys(directory: string): Uint8Array[] {
 
 /** What the firewall itself would hide of a file. */
 function secretsIn(path: string, tables: SecretTables): Uint8Array[] {
-  const bytes = bytesAt(path)
+  const bytes = settingsAt(path)
   if (bytes === undefined) return []
   const found: Uint8Array[] = []
   const pass = createSecretPass(tables, new Uint8Array(SETTINGS_FILE_BYTES))

@@ -9,11 +9,9 @@
 
 import { release } from 'node:os'
 import { createAllowList } from '../../base/allow-list.ts'
-import { hostSha256 } from '../../base/crypto/sha256.node.ts'
+import { hostTextDigest } from '../../base/crypto/sha256.node.ts'
 import { canonicalize } from '../../base/encoding/canonical-json.ts'
-import { encodeHex } from '../../base/encoding/hex.ts'
 import type { Json } from '../../base/encoding/strict-json.ts'
-import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { parseIpAddress } from '../../base/ip-address.ts'
 import type { Config } from '../../config/config.ts'
 import { tierUnsaid } from '../../config/profile.ts'
@@ -94,7 +92,7 @@ function inList(entries: readonly string[]): (address: string) => boolean {
 /** Names this policy: the same wherever capabilities, limits and rules are the same. */
 function versionOf({ capabilities, security, policy, quota, agents }: Config, rules: string): string {
   const named = { capabilities, security, policy, quota, agents, rules } as unknown as Json
-  return encodeHex(hostSha256(encodeUtf8(canonicalize(named)))).slice(0, 16)
+  return hostTextDigest(canonicalize(named)).slice(0, 16)
 }
 
 /** Those that the configuration lists, and those who have enrolled. */

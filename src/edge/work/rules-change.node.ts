@@ -5,11 +5,9 @@
  * Rules: JF-012, JF-040, JF-R41; docs/operations.md (reload).
  * @module
  */
-import { hostSha256 } from '../../base/crypto/sha256.node.ts'
+import { hostTextDigest } from '../../base/crypto/sha256.node.ts'
 import { canonicalize } from '../../base/encoding/canonical-json.ts'
-import { encodeHex } from '../../base/encoding/hex.ts'
 import type { Json } from '../../base/encoding/strict-json.ts'
-import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import type { Config } from '../../config/config.ts'
 import type { AuditValue, Log } from '../../ports.ts'
 import { compareRules, keepRulesMark } from '../state/rules-mark.node.ts'
@@ -19,7 +17,7 @@ type Fields = Readonly<Record<string, AuditValue>>
 /** SHA-256, hex, of what is allowed and denied, and of the rules. */
 export function deniedBy({ capabilities, security, policy }: Config, rules: string): string {
   const named = { capabilities, security, policy, rules } as unknown as Json
-  return encodeHex(hostSha256(encodeUtf8(canonicalize(named))))
+  return hostTextDigest(canonicalize(named))
 }
 
 /** Nothing where both are the same. */

@@ -333,21 +333,13 @@ export function listsAddress(
 /** What somebody has agreed to, as an entry of TCP. */
 export function grantedEntry(target: string | IpAddress, port: number): EgressEntry {
   const ports = [port]
-  if (typeof target === 'string')
-    return {
-      text: entryText(target, ports),
-      host: { kind: 'name', name: target },
-      protocol: 'tcp',
-      ports,
-      methods: undefined,
-      bytesPerHour: undefined,
-    }
-  return {
-    text: entryText(formatIpAddress(target), ports),
-    host: { kind: 'range', range: { address: target, prefixBits: target.bytes.length * 8 } },
-    protocol: 'tcp',
-    ports,
-    methods: undefined,
-    bytesPerHour: undefined,
-  }
+  const [name, host]: readonly [string, EgressHost] =
+    typeof target === 'string'
+      ? [target, { kind: 'name', name: target }]
+      : [
+          formatIpAddress(target),
+          { kind: 'range', range: { address: target, prefixBits: target.bytes.length * 8 } },
+        ]
+  const text = entryText(name, ports)
+  return { text, host, protocol: 'tcp', ports, methods: undefined, bytesPerHour: undefined }
 }

@@ -27,13 +27,9 @@ export const DEVICE_PLACES: ResolverPlaces = Object.freeze({ hostsFile: '/etc/ho
 
 async function hostsText(path: string): Promise<string> {
   try {
-    const file = await open(path)
-    try {
-      const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(HOSTS_FILE_BYTES) })
-      return buffer.toString('latin1', 0, bytesRead)
-    } finally {
-      await file.close()
-    }
+    await using file = await open(path)
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(HOSTS_FILE_BYTES) })
+    return buffer.toString('latin1', 0, bytesRead)
   } catch {
     // There is none, or it cannot be read: the servers know.
     return ''

@@ -4,18 +4,12 @@
  * @module
  */
 
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { startThread } from '../../base/worker.node.ts'
 import type { Clock } from '../../ports.ts'
 import type { GateReason } from '../gate-events.ts'
-import { RELAY_HEAP_FROM_SOURCE_MIB, RELAY_HEAP_MIB, RELAY_IDLE_MS } from '../limits.ts'
+import { RELAY_HEAP_MIB, RELAY_IDLE_MS } from '../limits.ts'
 import type { RelayPlan, RelayReport, RelayRequest } from './relay-messages.ts'
-
-const LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: RELAY_HEAP_MIB, stackSizeMb: 1 }
-const LIMITS_FROM_SOURCE = {
-  maxYoungGenerationSizeMb: 8,
-  maxOldGenerationSizeMb: RELAY_HEAP_FROM_SOURCE_MIB,
-  stackSizeMb: 4,
-}
 
 export interface Relay {
   /** Starts it, so that the first connection does not wait for that. */
@@ -38,14 +32,11 @@ export function createRelay(
   let cancelIdle = (): void => {}
 
   function start(): Worker {
-    const shared = { execArgv: ['--no-warnings'], env: {}, name: 'relay', trackUnmanagedFds: false }
-    const made =
-      source === undefined
-        ? new Worker(new URL('./relay-thread.node.ts', import.meta.url), {
-            ...shared,
-            resourceLimits: LIMITS_FROM_SOURCE,
-          })
-        : new Worker(source(), { ...shared, eval: true, resourceLimits: LIMITS })
+    const made = startThread({
+      ...{ name: 'relay', text: source },
+      file: () => new URL('./relay-thread.node.ts', import.meta.url),
+      limits: { young: 4, old: RELAY_HEAP_MIB, stack: 1 },
+    })
     made.on('message', (report: RelayReport) => {
       if (report.kind === 'closed') open.delete(report.id)
       if (worker === made) rest()

@@ -10,6 +10,7 @@
  * @module
  */
 import { type BigIntStats, fstatSync, openSync, readlinkSync } from 'node:fs'
+import { atEnd, closing } from '../../base/closing.node.ts'
 import { baseName, isWithin } from '../../base/text/lexical-path.ts'
 import { type Code, SassError } from '../../errors.ts'
 import type { FileLook, SessionView } from '../../ports.ts'
@@ -130,14 +131,11 @@ export function createPathGuard(at: At, rights: Rights): PathGuard {
   function resolved(view: SessionView, path: string): FileLook | undefined {
     const descriptor = at.openPath(view.rootDescriptor, fromRoot(path), O_PATH, LOOKING_UP)
     if (descriptor < 0) return undefined
-    try {
-      const real = pathInView(view, descriptor)
-      if (real === undefined) return undefined
-      const stats = fstatSync(descriptor, { bigint: true })
-      return { real, kind: kindOf(stats), size: Number(stats.size) }
-    } finally {
-      at.close(descriptor)
-    }
+    using _descriptor = closing(descriptor)
+    const real = pathInView(view, descriptor)
+    if (real === undefined) return undefined
+    const stats = fstatSync(descriptor, { bigint: true })
+    return { real, kind: kindOf(stats), size: Number(stats.size) }
   }
 
   /** A link that leads nowhere is there all the same. */
@@ -197,20 +195,17 @@ export function createPathGuard(at: At, rights: Rights): PathGuard {
   function openToRead(view: SessionView, real: string) {
     const found = at.openPath(view.rootDescriptor, fromRoot(real), O_PATH, LOOKING_UP | NO_LINKS)
     if (found < 0) throw fileError(found, 'read')
-    try {
-      const stats = fstatSync(found, { bigint: true })
-      if (!stats.isFile() && !stats.isDirectory())
-        throw new SassError('FILE_IO', 'What the path names is neither a file nor a directory.')
-      if (stats.isFile() && !holdsBytes(found))
-        throw new SassError(
-          'FILE_IO',
-          'The kernel makes this file up when it is opened, as those of /proc and /sys; read it with a command.',
-        )
-      // The very inode that was looked at, whatever lies at the path by now.
-      return { descriptor: reopened(found), stats }
-    } finally {
-      at.close(found)
-    }
+    using _found = closing(found)
+    const stats = fstatSync(found, { bigint: true })
+    if (!stats.isFile() && !stats.isDirectory())
+      throw new SassError('FILE_IO', 'What the path names is neither a file nor a directory.')
+    if (stats.isFile() && !holdsBytes(found))
+      throw new SassError(
+        'FILE_IO',
+        'The kernel makes this file up when it is opened, as those of /proc and /sys; read it with a command.',
+      )
+    // The very inode that was looked at, whatever lies at the path by now.
+    return { descriptor: reopened(found), stats }
   }
 
   function entry(directory: number, name: Uint8Array) {
@@ -223,19 +218,16 @@ export function createPathGuard(at: At, rights: Rights): PathGuard {
   function makeDirectories(view: SessionView, real: string): void {
     const { root, rest } = writableRoot(view, real)
     let current = root
-    try {
-      for (const part of rest.split('/')) {
-        const name = bytesOf(part)
-        const made = at.makeDirectory(current, name, DIRECTORY_MODE)
-        if (made < 0 && made !== -ERRNO.EEXIST)
-          throw new SassError('FILE_CREATE_DIR_FAILED', `The directory could not be made: errno ${-made}.`)
-        const next = at.open(current, name, O_PATH | O_DIRECTORY)
-        if (next < 0) throw fileError(next, 'written')
-        at.close(current)
-        current = next
-      }
-    } finally {
+    using _last = atEnd(() => at.close(current))
+    for (const part of rest.split('/')) {
+      const name = bytesOf(part)
+      const made = at.makeDirectory(current, name, DIRECTORY_MODE)
+      if (made < 0 && made !== -ERRNO.EEXIST)
+        throw new SassError('FILE_CREATE_DIR_FAILED', `The directory could not be made: errno ${-made}.`)
+      const next = at.open(current, name, O_PATH | O_DIRECTORY)
+      if (next < 0) throw fileError(next, 'written')
       at.close(current)
+      current = next
     }
   }
 

@@ -5,23 +5,10 @@
  * @module
  */
 
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { startThread, type ThreadOptions } from '../../base/worker.node.ts'
 
-/** Heap and stack in MiB, as `resourceLimits` of a worker has them. */
-export type ThreadLimits = {
-  readonly maxYoungGenerationSizeMb: number
-  readonly maxOldGenerationSizeMb: number
-  readonly stackSizeMb: number
-}
-
-export type IdleThreadOptions = {
-  readonly name: string
-  /** Its source file, from where it is started without `text`; a single executable has no such place to name. */
-  readonly file: () => URL
-  readonly limitsFromSource: ThreadLimits
-  /** CommonJS text of the bundled thread, made when it is started; undefined: there is none. */
-  readonly text: (() => string) | undefined
-  readonly limits: ThreadLimits
+export type IdleThreadOptions = ThreadOptions & {
   readonly idleMs: number
   /** What whoever waits is told when it has ended: `cause` is undefined where it gave none. */
   readonly lost: (cause: unknown) => unknown
@@ -44,7 +31,7 @@ type Waiting<Answer> = {
 
 /** `unasked`: what it says that is no answer; true where it was that. A request of kind `close` ends it. */
 export function createIdleThread<Request, Answer extends object>(
-  { name, file, limitsFromSource, text, limits, idleMs, lost }: IdleThreadOptions,
+  { idleMs, lost, ...options }: IdleThreadOptions,
   unasked: (said: unknown) => boolean = () => false,
 ): IdleThread<Request, Answer & { readonly id: number }> {
   const waiting = new Map<number, Waiting<Answer & { readonly id: number }>>()
@@ -53,11 +40,7 @@ export function createIdleThread<Request, Answer extends object>(
   let next = 1
 
   function start(): Worker {
-    const shared = { execArgv: ['--no-warnings'], env: {}, name, trackUnmanagedFds: false }
-    const made =
-      text === undefined
-        ? new Worker(file(), { ...shared, resourceLimits: limitsFromSource })
-        : new Worker(text(), { ...shared, eval: true, resourceLimits: limits })
+    const made = startThread(options)
     made.on('message', (said: Answer & { readonly id: number }) => {
       if (unasked(said)) return
       const one = waiting.get(said.id)

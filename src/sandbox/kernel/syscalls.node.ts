@@ -4,12 +4,13 @@
  * Results follow the kernel's convention: a failure is `-errno`, read before anything else runs.
  * Refuses a Node without FFI, a C library without the functions named below, and any other machine than
  * x86-64 and AArch64, each as RUNTIME_UNSUITABLE.
- * Sources: POSIX.1-2024, glibc 2.29 and later, Linux asm/unistd_64.h and asm-generic/unistd.h.
+ * Sources: POSIX.1-2024, glibc 2.29 and later.
  * @module
  */
 
 import type * as ffiModule from 'node:ffi'
 import { SassError } from '../../errors.ts'
+import { CALL_COLUMNS, CALLS, type CallName } from './call-numbers.ts'
 
 type Ffi = typeof ffiModule
 
@@ -62,125 +63,6 @@ type Libc = {
     typeof SIGNATURES
   >[Name]
 }
-
-/**
- * Calls that have no wrapper, or whose wrapper changes every thread of the process where one is wanted.
- * Numbers from 424 on are the same on all machines; those before differ.
- */
-const SYSCALL_NUMBERS = {
-  x64: {
-    capget: 125,
-    capset: 126,
-    close_range: 436,
-    copy_file_range: 326,
-    fallocate: 285,
-    fchdir: 81,
-    fchmod: 91,
-    fchmodat: 268,
-    fchown: 93,
-    fchownat: 260,
-    fgetxattr: 193,
-    flistxattr: 196,
-    fremovexattr: 199,
-    fsetxattr: 190,
-    fstatfs: 138,
-    fsync: 74,
-    ftruncate: 77,
-    getgroups: 115,
-    ioctl: 16,
-    landlock_add_rule: 445,
-    landlock_create_ruleset: 444,
-    landlock_restrict_self: 446,
-    lgetxattr: 192,
-    linkat: 265,
-    llistxattr: 195,
-    lremovexattr: 198,
-    lseek: 8,
-    lsetxattr: 189,
-    memfd_create: 319,
-    mkdirat: 258,
-    mknodat: 259,
-    mount: 165,
-    mount_setattr: 442,
-    name_to_handle_at: 303,
-    openat: 257,
-    openat2: 437,
-    pidfd_open: 434,
-    pidfd_send_signal: 424,
-    pivot_root: 155,
-    prlimit64: 302,
-    readlinkat: 267,
-    renameat2: 316,
-    setfsgid: 123,
-    setfsuid: 122,
-    setgroups: 116,
-    setns: 308,
-    setresgid: 119,
-    setresuid: 117,
-    symlinkat: 266,
-    syncfs: 306,
-    umount2: 166,
-    unlinkat: 263,
-    utimensat: 280,
-  },
-  arm64: {
-    capget: 90,
-    capset: 91,
-    close_range: 436,
-    copy_file_range: 285,
-    fallocate: 47,
-    fchdir: 50,
-    fchmod: 52,
-    fchmodat: 53,
-    fchown: 55,
-    fchownat: 54,
-    fgetxattr: 10,
-    flistxattr: 13,
-    fremovexattr: 16,
-    fsetxattr: 7,
-    fstatfs: 44,
-    fsync: 82,
-    ftruncate: 46,
-    getgroups: 158,
-    ioctl: 29,
-    landlock_add_rule: 445,
-    landlock_create_ruleset: 444,
-    landlock_restrict_self: 446,
-    lgetxattr: 9,
-    linkat: 37,
-    llistxattr: 12,
-    lremovexattr: 15,
-    lseek: 62,
-    lsetxattr: 6,
-    memfd_create: 279,
-    mkdirat: 34,
-    mknodat: 33,
-    mount: 40,
-    mount_setattr: 442,
-    name_to_handle_at: 264,
-    openat: 56,
-    openat2: 437,
-    pidfd_open: 434,
-    pidfd_send_signal: 424,
-    pivot_root: 41,
-    prlimit64: 261,
-    readlinkat: 78,
-    renameat2: 276,
-    setfsgid: 152,
-    setfsuid: 151,
-    setgroups: 159,
-    setns: 268,
-    setresgid: 149,
-    setresuid: 147,
-    symlinkat: 36,
-    syncfs: 267,
-    umount2: 39,
-    unlinkat: 35,
-    utimensat: 88,
-  },
-} as const
-
-export type SyscallName = keyof (typeof SYSCALL_NUMBERS)['x64']
 
 /** Linux errno values that the code decides by; the rest is only passed on. */
 export const ERRNO = Object.freeze({
@@ -245,8 +127,11 @@ export interface Syscalls {
   readonly addCloseFrom: ((fileActions: Uint8Array, lowest: number) => number) | undefined
   /** `result` where it is not negative, else `-errno` of the call just made on this thread. */
   checked(result: number): number
-  /** A call by name with up to six arguments; views are passed by address. */
-  byNumber(name: SyscallName, ...args: readonly (number | bigint | NodeJS.ArrayBufferView)[]): number
+  /**
+   * A call that has no wrapper, or whose wrapper changes every thread of the process where one is wanted: by name with up
+   * to six arguments. Views are passed by address.
+   */
+  byNumber(name: CallName, ...args: readonly (number | bigint | NodeJS.ArrayBufferView)[]): number
   /** Where the bytes are. Valid while the ArrayBuffer lives; it never moves if it was made as an ArrayBuffer. */
   addressOf(bytes: ArrayBuffer | NodeJS.ArrayBufferView): bigint
 }
@@ -292,7 +177,7 @@ export function loadSyscalls(): Syscalls {
       `The machine is ${process.arch}, and system calls are known for x64 and arm64 only; run sass-edge on one of these.`,
     )
   }
-  const numbers = SYSCALL_NUMBERS[process.arch]
+  const column = CALL_COLUMNS[process.arch]
   const { lib } = ffi.dlopen(null, {})
   let libc: Libc
   try {
@@ -323,7 +208,8 @@ export function loadSyscalls(): Syscalls {
     checked: (result) => (result < 0 ? -ffi.getInt32(errnoAddress) : result),
     byNumber(name, ...args) {
       const [a, b, c, d, e, f] = args
-      const result = libc.syscall(BigInt(numbers[name]), word(a), word(b), word(c), word(d), word(e), word(f))
+      const number = BigInt(CALLS[name][column] ?? -1)
+      const result = libc.syscall(number, word(a), word(b), word(c), word(d), word(e), word(f))
       return result < 0n ? -ffi.getInt32(errnoAddress) : Number(result)
     },
     addressOf: (bytes) => ffi.getRawPointer(bytes),

@@ -11,7 +11,7 @@
 
 import { O_CLOEXEC, type Syscalls } from '../kernel/syscalls.node.ts'
 import { STARTING_FREE_ROUNDS, STARTING_PROCESSES, STARTING_ROUNDS } from '../limits.ts'
-import { type Fence, type Nursery, SLOT_GROUPS, SLOT_INIT } from './launcher-memory.ts'
+import { type Fence, type Nursery, SLOT, SLOT_GROUPS } from './launcher-memory.ts'
 
 const O_PATH = 0o10000000
 /** Numbers of processes that are read at once. */
@@ -133,7 +133,7 @@ export function createLauncherBounds(
   return {
     apply(words, base, pid) {
       const descriptors = SLOT_GROUPS.map((slot) => words[base + slot] ?? -1).filter((one) => one >= 0)
-      const init = words[base + SLOT_INIT] ?? -1
+      const init = words[base + SLOT.init] ?? -1
       settle(descriptors, pid)
       // Groups are joined in the order of the places: who has left the last one has left them all.
       const last = nurseries.at(-1)

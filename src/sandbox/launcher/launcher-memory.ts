@@ -16,48 +16,50 @@ export const CONTROL_BYTES = 64
 /** Requests that may wait; a power of two, so that the counters may wrap. Far above what may run at once. */
 export const LAUNCH_SLOTS = 256
 export const SLOT_BYTES = 128
-/** Addresses of NUL-terminated strings and of NULL-terminated lists of them, 64-bit words of a slot. */
-export const SLOT_FILE = 0
-export const SLOT_ARGV = 1
-export const SLOT_ENVIRONMENT = 2
-export const SLOT_CWD = 3
-/** Path of the terminal's slave side, or 0 for descriptors. */
-export const SLOT_TERMINAL = 4
+/** The words of a slot. */
+export const SLOT = Object.freeze({
+  /** Addresses of NUL-terminated strings and of NULL-terminated lists of them, 64-bit words of a slot. */
+  file: 0,
+  argv: 1,
+  environment: 2,
+  cwd: 3,
+  /** Path of the terminal's slave side, or 0 for descriptors. */
+  terminal: 4,
+  /** Descriptors, 32-bit words of a slot; stdin -1 is /dev/null. */
+  stdin: 10,
+  stdout: 11,
+  stderr: 12,
+  /** The answer, 32-bit words of a slot: errno 0 with a pid, or the errno of posix_spawn with -1. */
+  pid: 13,
+  errno: 14,
+  /** The same number: the same working directory as before. */
+  cwdNumber: 15,
+  /** Which namespaces, HOME for those of the daemon; and their descriptors, -1 for the daemon's own. */
+  namespaces: 16,
+  mountNamespace: 17,
+  pidNamespace: 18,
+  ipcNamespace: 19,
+  networkNamespace: 20,
+  /** The user and group to become, -1 for who the daemon is. */
+  user: 21,
+  group: 22,
+  /**
+   * KEEPS_PROGRAM: the file is a descriptor of this process, which must stay open until it is the program. Above 2: this
+   * descriptor is the program's fourth.
+   */
+  keepsDescriptors: 23,
+  /** The first process of those namespaces, as a number of the device; -1 at home. */
+  init: 27,
+} as const)
 /** Address words at the head of a slot. */
 export const SLOT_ADDRESSES = 5
-/** Descriptors, 32-bit words of a slot; stdin -1 is /dev/null. */
-export const SLOT_STDIN = 10
-export const SLOT_STDOUT = 11
-export const SLOT_STDERR = 12
-/** The answer, 32-bit words of a slot: errno 0 with a pid, or the errno of posix_spawn with -1. */
-export const SLOT_PID = 13
-export const SLOT_ERRNO = 14
-/** The same number: the same working directory as before. */
-export const SLOT_CWD_NUMBER = 15
-/** Which namespaces, HOME for those of the daemon; and their descriptors, -1 for the daemon's own. */
-export const SLOT_NAMESPACES = 16
-export const SLOT_MOUNT_NAMESPACE = 17
-export const SLOT_PID_NAMESPACE = 18
-export const SLOT_IPC_NAMESPACE = 19
-export const SLOT_NETWORK_NAMESPACE = 20
-/** The user and group to become, -1 for who the daemon is. */
-export const SLOT_USER = 21
-export const SLOT_GROUP = 22
-/**
- * KEEPS_PROGRAM: the file is a descriptor of this process, which must stay open until it is the program. Above 2: this
- * descriptor is the program's fourth.
- */
-export const SLOT_KEEPS_DESCRIPTORS = 23
 export const KEEPS_PROGRAM = 1
 /** The number that the fourth descriptor has in the program. */
 export const FOURTH_DESCRIPTOR = 3
 /** Descriptors of lists that the number of the program is written to, -1 for none. */
 export const SLOT_GROUPS: readonly number[] = [24, 25, 26]
-/** The first process of those namespaces, as a number of the device; -1 at home. */
-export const SLOT_INIT = 27
-/** What SLOT_NAMESPACES says for the daemon's own namespaces. */
+/** What `namespaces` of a slot says for the daemon's own namespaces. */
 export const HOME_NAMESPACES = 0
-
 export const LAUNCH_MEMORY_BYTES = CONTROL_BYTES + LAUNCH_SLOTS * SLOT_BYTES
 
 /**

@@ -7,14 +7,7 @@
  */
 
 import { O_CLOEXEC, type Syscalls } from '../kernel/syscalls.node.ts'
-import {
-  HOME_NAMESPACES,
-  SLOT_IPC_NAMESPACE,
-  SLOT_MOUNT_NAMESPACE,
-  SLOT_NAMESPACES,
-  SLOT_NETWORK_NAMESPACE,
-  SLOT_PID_NAMESPACE,
-} from './launcher-memory.ts'
+import { HOME_NAMESPACES, SLOT } from './launcher-memory.ts'
 
 /** linux/sched.h */
 const CLONE_NEWNS = 0x20000
@@ -68,18 +61,18 @@ export function createLauncherPlaces({ byNumber }: Syscalls, home: Home): Launch
 
   return {
     enter(words, base) {
-      const number = words[base + SLOT_NAMESPACES] ?? HOME_NAMESPACES
+      const number = words[base + SLOT.namespaces] ?? HOME_NAMESPACES
       if (number === here) return 0
       // Whatever fails on the way: this thread is nowhere that anybody has asked for.
       here = -1
-      const network = words[base + SLOT_NETWORK_NAMESPACE] ?? -1
+      const network = words[base + SLOT.networkNamespace] ?? -1
       const errno =
         number === HOME_NAMESPACES
           ? goHome()
           : move(
-              words[base + SLOT_MOUNT_NAMESPACE] ?? -1,
-              words[base + SLOT_PID_NAMESPACE] ?? -1,
-              words[base + SLOT_IPC_NAMESPACE] ?? -1,
+              words[base + SLOT.mountNamespace] ?? -1,
+              words[base + SLOT.pidNamespace] ?? -1,
+              words[base + SLOT.ipcNamespace] ?? -1,
               network >= 0 || isNetworkHome ? network : home.network,
             )
       if (errno === 0) here = number

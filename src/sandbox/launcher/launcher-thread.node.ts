@@ -39,23 +39,8 @@ import {
   LAUNCH_SLOTS,
   type LauncherReport,
   type LauncherStart,
-  SLOT_ARGV,
+  SLOT,
   SLOT_BYTES,
-  SLOT_CWD,
-  SLOT_CWD_NUMBER,
-  SLOT_ENVIRONMENT,
-  SLOT_ERRNO,
-  SLOT_FILE,
-  SLOT_GROUP,
-  SLOT_KEEPS_DESCRIPTORS,
-  SLOT_NAMESPACES,
-  SLOT_NETWORK_NAMESPACE,
-  SLOT_PID,
-  SLOT_STDERR,
-  SLOT_STDIN,
-  SLOT_STDOUT,
-  SLOT_TERMINAL,
-  SLOT_USER,
 } from './launcher-memory.ts'
 import {
   become,
@@ -230,14 +215,14 @@ function createFileActions(syscalls: Syscalls, nullDescriptor: number): FileActi
   return {
     bytes,
     prepare(words, base, terminal, cwd) {
-      const keeps = words[base + SLOT_KEEPS_DESCRIPTORS] ?? 0
+      const keeps = words[base + SLOT.keepsDescriptors] ?? 0
       if (addCloseFrom === undefined || keeps === KEEPS_PROGRAM)
         syscalls.byNumber('close_range', 3, LAST_DESCRIPTOR, CLOSE_RANGE_CLOEXEC)
-      const stdin = words[base + SLOT_STDIN] ?? -1
-      const stdout = words[base + SLOT_STDOUT] ?? -1
-      const stderr = words[base + SLOT_STDERR] ?? -1
-      const cwdNumber = words[base + SLOT_CWD_NUMBER] ?? -1
-      const isHome = (words[base + SLOT_NAMESPACES] ?? HOME_NAMESPACES) === HOME_NAMESPACES
+      const stdin = words[base + SLOT.stdin] ?? -1
+      const stdout = words[base + SLOT.stdout] ?? -1
+      const stderr = words[base + SLOT.stderr] ?? -1
+      const cwdNumber = words[base + SLOT.cwdNumber] ?? -1
+      const isHome = (words[base + SLOT.namespaces] ?? HOME_NAMESPACES) === HOME_NAMESPACES
       const isSame =
         terminal === 0n &&
         isHome === wasHome &&
@@ -286,12 +271,12 @@ function serve(
   const spawn = (base: number): number =>
     libc.posix_spawn(
       // The C library writes the number straight into the answer, so that a program once started is never unknown.
-      words.subarray(base + SLOT_PID, base + SLOT_PID + 1),
-      addresses[base / 2 + SLOT_FILE] ?? 0n,
+      words.subarray(base + SLOT.pid, base + SLOT.pid + 1),
+      addresses[base / 2 + SLOT.file] ?? 0n,
       fileActions.bytes,
       attributes,
-      addresses[base / 2 + SLOT_ARGV] ?? 0n,
-      addresses[base / 2 + SLOT_ENVIRONMENT] ?? 0n,
+      addresses[base / 2 + SLOT.argv] ?? 0n,
+      addresses[base / 2 + SLOT.environment] ?? 0n,
     )
   /** 0 with the pid written, or an errno. */
   const launch = (base: number): number => {
@@ -300,13 +285,13 @@ function serve(
     const prepared = prepare(
       words,
       base,
-      addresses[base / 2 + SLOT_TERMINAL] ?? 0n,
-      addresses[base / 2 + SLOT_CWD] ?? 0n,
+      addresses[base / 2 + SLOT.terminal] ?? 0n,
+      addresses[base / 2 + SLOT.cwd] ?? 0n,
     )
     if (prepared !== 0) return prepared
-    const user = words[base + SLOT_USER] ?? -1
+    const user = words[base + SLOT.user] ?? -1
     if (user < 0) return spawn(base)
-    const became = become(syscalls, user, words[base + SLOT_GROUP] ?? user)
+    const became = become(syscalls, user, words[base + SLOT.group] ?? user)
     const result = became === 0 ? spawn(base) : became
     comeBack(syscalls)
     return result
@@ -319,15 +304,15 @@ function serve(
     }
     if (Atomics.load(control, CONTROL_CLOSING) !== 0) return
     const base = (CONTROL_BYTES + (done & (LAUNCH_SLOTS - 1)) * SLOT_BYTES) / 4
-    const isLaunch = (addresses[base / 2 + SLOT_FILE] ?? 0n) !== 0n
-    if (!isLaunch) places.leave(words[base + SLOT_NETWORK_NAMESPACE] ?? -1)
+    const isLaunch = (addresses[base / 2 + SLOT.file] ?? 0n) !== 0n
+    if (!isLaunch) places.leave(words[base + SLOT.networkNamespace] ?? -1)
     const result = isLaunch ? launch(base) : ERRNO.ECANCELED
     if (result === 0) {
-      const pid = words[base + SLOT_PID] ?? -1
+      const pid = words[base + SLOT.pid] ?? -1
       bounds.apply(words, base, pid)
     }
-    if (result !== 0) words[base + SLOT_PID] = -1
-    words[base + SLOT_ERRNO] = result
+    if (result !== 0) words[base + SLOT.pid] = -1
+    words[base + SLOT.errno] = result
     done = (done + 1) | 0
     Atomics.store(control, CONTROL_COMPLETED, done)
     Atomics.notify(control, CONTROL_COMPLETED)

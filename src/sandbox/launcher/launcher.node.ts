@@ -9,16 +9,12 @@
 
 /// <reference lib="es2024.sharedmemory" />
 
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { startThread } from '../../base/worker.node.ts'
 import { SassError } from '../../errors.ts'
 import type { SpawnNamespaces, SpawnPlan } from '../../ports.ts'
 import { ERRNO, type Syscalls } from '../kernel/syscalls.node.ts'
-import {
-  LAUNCH_WATCH_MS,
-  LAUNCHER_HEAP_FROM_SOURCE_MIB,
-  LAUNCHER_HEAP_MIB,
-  PROGRAM_BLOCK_BYTES,
-} from '../limits.ts'
+import { LAUNCH_WATCH_MS, LAUNCHER_HEAP_MIB, PROGRAM_BLOCK_BYTES } from '../limits.ts'
 import {
   CONTROL_BYTES,
   CONTROL_CLOSING,
@@ -32,36 +28,13 @@ import {
   type LauncherReport,
   type LauncherStart,
   type Nursery,
+  SLOT,
   SLOT_ADDRESSES,
-  SLOT_ARGV,
   SLOT_BYTES,
-  SLOT_CWD,
-  SLOT_CWD_NUMBER,
-  SLOT_ENVIRONMENT,
-  SLOT_ERRNO,
-  SLOT_FILE,
-  SLOT_GROUP,
   SLOT_GROUPS,
-  SLOT_INIT,
-  SLOT_IPC_NAMESPACE,
-  SLOT_KEEPS_DESCRIPTORS,
-  SLOT_MOUNT_NAMESPACE,
-  SLOT_NAMESPACES,
-  SLOT_NETWORK_NAMESPACE,
-  SLOT_PID,
-  SLOT_PID_NAMESPACE,
-  SLOT_STDERR,
-  SLOT_STDIN,
-  SLOT_STDOUT,
-  SLOT_TERMINAL,
-  SLOT_USER,
 } from './launcher-memory.ts'
 import { openPipe } from './pipes.node.ts'
 import { freeStart } from './stopped-start.node.ts'
-
-/** Young generation and stack of the thread, in MiB: it allocates next to nothing. */
-const THREAD_LIMITS = { maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }
-const THREAD_LIMITS_FROM_SOURCE = { maxYoungGenerationSizeMb: 4, stackSizeMb: 4 }
 
 export interface LauncherOptions {
   /** CommonJS text of the bundled launcher thread; undefined starts it from its source file. */
@@ -198,24 +171,13 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     ...{ memory, wakeDescriptor: wakePipe.readEnd, keepCapabilities },
     ...{ nurseries, fence },
   }
-  // None of this process's options: what is loaded or waited for there has no place in this thread. The warning
-  // that FFI is experimental has been given once, on the main thread.
-  const execArgv = ['--no-warnings']
-  const shared = { execArgv, workerData, env: {}, name: 'launcher', trackUnmanagedFds: false }
-  const worker =
-    launcherSource === undefined
-      ? new Worker(new URL('./launcher-thread.node.ts', import.meta.url), {
-          ...shared,
-          resourceLimits: {
-            ...THREAD_LIMITS_FROM_SOURCE,
-            maxOldGenerationSizeMb: LAUNCHER_HEAP_FROM_SOURCE_MIB,
-          },
-        })
-      : new Worker(launcherSource, {
-          ...shared,
-          eval: true,
-          resourceLimits: { ...THREAD_LIMITS, maxOldGenerationSizeMb: LAUNCHER_HEAP_MIB },
-        })
+  const worker = startThread({
+    ...{ name: 'launcher', workerData },
+    file: () => new URL('./launcher-thread.node.ts', import.meta.url),
+    text: launcherSource === undefined ? undefined : () => launcherSource,
+    // It allocates next to nothing.
+    limits: { young: 1, old: LAUNCHER_HEAP_MIB, stack: 1 },
+  })
   const tellToClose = (): void => {
     Atomics.store(control, CONTROL_CLOSING, 1)
     Atomics.add(control, CONTROL_SUBMITTED, 1)
@@ -260,7 +222,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       const request = pending.get(taken)
       pending.delete(taken)
       taken = (taken + 1) | 0
-      request?.answered(answer[SLOT_PID] ?? -1, answer[SLOT_ERRNO] ?? ERRNO.EIO)
+      request?.answered(answer[SLOT.pid] ?? -1, answer[SLOT.errno] ?? ERRNO.EIO)
     }
   }
   const watch = (): void => {
@@ -280,7 +242,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     const left = [...pending]
     pending.clear()
     for (const [request, { answered }] of left) {
-      const pid = wordsOf(request)[SLOT_PID] ?? 0
+      const pid = wordsOf(request)[SLOT.pid] ?? 0
       if (pid > 0) answered(pid, 0)
       else answered(-1, ERRNO.EAGAIN)
     }
@@ -327,8 +289,8 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
     leave(networkRest, left) {
       // A thread that is gone holds nothing; one with a full ring goes elsewhere by itself.
       if (ended || pending.size >= LAUNCH_SLOTS) return queueMicrotask(left)
-      addressesOf(submitted)[SLOT_FILE] = 0n
-      wordsOf(submitted)[SLOT_NETWORK_NAMESPACE] = networkRest
+      addressesOf(submitted)[SLOT.file] = 0n
+      wordsOf(submitted)[SLOT.networkNamespace] = networkRest
       submit({ block: undefined, namespaces: undefined, answered: left })
     },
     launch(plan, streams, answered) {
@@ -344,32 +306,31 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       const addresses = addressesOf(submitted)
       const words = wordsOf(submitted)
       const base = syscalls.addressOf(program.block)
-      for (const slot of [SLOT_FILE, SLOT_ARGV, SLOT_ENVIRONMENT, SLOT_CWD]) {
+      for (const slot of [SLOT.file, SLOT.argv, SLOT.environment, SLOT.cwd]) {
         addresses[slot] = base + BigInt(program.offsets[slot] ?? 0)
       }
-      addresses[SLOT_TERMINAL] =
-        streams.kind === 'terminal' ? base + BigInt(program.offsets[SLOT_TERMINAL] ?? 0) : 0n
-      words[SLOT_STDIN] = streams.kind === 'terminal' ? -1 : streams.stdin
-      words[SLOT_STDOUT] = streams.kind === 'terminal' ? -1 : streams.stdout
-      words[SLOT_STDERR] = streams.kind === 'terminal' ? -1 : streams.stderr
-      words[SLOT_PID] = 0
+      addresses[SLOT.terminal] =
+        streams.kind === 'terminal' ? base + BigInt(program.offsets[SLOT.terminal] ?? 0) : 0n
+      words[SLOT.stdin] = streams.kind === 'terminal' ? -1 : streams.stdin
+      words[SLOT.stdout] = streams.kind === 'terminal' ? -1 : streams.stdout
+      words[SLOT.stderr] = streams.kind === 'terminal' ? -1 : streams.stderr
+      words[SLOT.pid] = 0
       if (plan.cwd !== cwd) {
         cwd = plan.cwd
         cwdNumber = (cwdNumber + 1) | 0
       }
-      words[SLOT_CWD_NUMBER] = cwdNumber
+      words[SLOT.cwdNumber] = cwdNumber
       const { namespaces, runAs } = plan
-      words[SLOT_NAMESPACES] = namespaces?.number ?? HOME_NAMESPACES
-      words[SLOT_MOUNT_NAMESPACE] = namespaces?.mount ?? -1
-      words[SLOT_PID_NAMESPACE] = namespaces?.pid ?? -1
-      words[SLOT_IPC_NAMESPACE] = namespaces?.ipc ?? -1
-      words[SLOT_NETWORK_NAMESPACE] = namespaces?.network ?? -1
-      words[SLOT_INIT] = namespaces?.initPid ?? -1
-      words[SLOT_USER] = runAs?.userId ?? -1
-      words[SLOT_GROUP] = runAs?.groupId ?? -1
+      words[SLOT.namespaces] = namespaces?.number ?? HOME_NAMESPACES
+      words[SLOT.mountNamespace] = namespaces?.mount ?? -1
+      words[SLOT.pidNamespace] = namespaces?.pid ?? -1
+      words[SLOT.ipcNamespace] = namespaces?.ipc ?? -1
+      words[SLOT.networkNamespace] = namespaces?.network ?? -1
+      words[SLOT.init] = namespaces?.initPid ?? -1
+      words[SLOT.user] = runAs?.userId ?? -1
+      words[SLOT.group] = runAs?.groupId ?? -1
       for (const [index, slot] of SLOT_GROUPS.entries()) words[slot] = plan.group?.descriptors[index] ?? -1
-      words[SLOT_KEEPS_DESCRIPTORS] =
-        plan.isDescriptor === true ? KEEPS_PROGRAM : (plan.fourthDescriptor ?? 0)
+      words[SLOT.keepsDescriptors] = plan.isDescriptor === true ? KEEPS_PROGRAM : (plan.fourthDescriptor ?? 0)
       submit({ block: program.block, namespaces, answered })
     },
     collect,

@@ -5,18 +5,14 @@
  * @module
  */
 import { SassError } from '../../errors.ts'
-import type { Spawner } from '../../ports.ts'
 import type { ProcessSpawner } from './spawner.node.ts'
 
-export type SleepingSpawner = Spawner & {
+export type SleepingSpawner = ProcessSpawner & {
   /** Resolves when programs can be started. @throws SassError as the first start does */
   wake(): Promise<void>
   /** Ends the thread; to be called only while nothing runs. True where there was one. */
   sleep(): boolean
   readonly isAwake: boolean
-  leave(networkRest: number): Promise<void>
-  endAll(): Promise<void>
-  close(): Promise<void>
 }
 
 /** `start` makes a spawner each time that one is wanted. Asleep at first. */

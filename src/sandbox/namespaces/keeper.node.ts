@@ -6,7 +6,7 @@
 
 import { SassError } from '../../errors.ts'
 import { createIdleThread } from '../kernel/idle-thread.node.ts'
-import { KEEPER_HEAP_MIB, KEEPER_IDLE_MS, LAUNCHER_HEAP_FROM_SOURCE_MIB } from '../limits.ts'
+import { KEEPER_HEAP_MIB, KEEPER_IDLE_MS } from '../limits.ts'
 import type {
   GateListener,
   KeeperAnswer,
@@ -16,17 +16,6 @@ import type {
   NamespacePlan,
   ViewGaps,
 } from './namespace-plan.ts'
-
-const THREAD_LIMITS = {
-  maxYoungGenerationSizeMb: 1,
-  maxOldGenerationSizeMb: KEEPER_HEAP_MIB,
-  stackSizeMb: 1,
-}
-const THREAD_LIMITS_FROM_SOURCE = {
-  maxYoungGenerationSizeMb: 4,
-  maxOldGenerationSizeMb: LAUNCHER_HEAP_FROM_SOURCE_MIB,
-  stackSizeMb: 4,
-}
 
 export type OpenedNamespaces = { readonly descriptors: NamespaceDescriptors; readonly gaps: ViewGaps }
 
@@ -59,9 +48,8 @@ export function createKeeper(source: (() => string) | undefined): Keeper {
     {
       name: 'keeper',
       file: () => new URL('./keeper-thread.node.ts', import.meta.url),
-      limitsFromSource: THREAD_LIMITS_FROM_SOURCE,
       text: source,
-      limits: THREAD_LIMITS,
+      limits: { young: 1, old: KEEPER_HEAP_MIB, stack: 1 },
       idleMs: KEEPER_IDLE_MS,
       lost: (cause) => cause ?? refusal('the keeper thread', 0),
     },

@@ -10,6 +10,7 @@
 
 import { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { closing } from '../../base/closing.node.ts'
 import { createAt, O_DIRECTORY, O_PATH, RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS } from '../kernel/at.node.ts'
 import { O_CLOEXEC } from '../kernel/syscalls.node.ts'
 import {
@@ -51,16 +52,13 @@ function layOver(
   const target = at.openPath(top, Buffer.from(path.slice(1)), O_PATH, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
   closeSync(top)
   if (target < 0) return
-  try {
-    if (!fstatSync(target).isFile()) return
-    // Beneath the directory in memory.
-    const source = `${stage}/${file.path.replaceAll('/', '-')}`
-    writeFileSync(source, file.text(), { mode: 0o444 })
-    mount(`bind ${path}`, source, `/proc/thread-self/fd/${target}`, '', MS_BIND, '')
-    change(`${root}${path}`, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0n)
-  } finally {
-    closeSync(target)
-  }
+  using _target = closing(target)
+  if (!fstatSync(target).isFile()) return
+  // Beneath the directory in memory.
+  const source = `${stage}/${file.path.replaceAll('/', '-')}`
+  writeFileSync(source, file.text(), { mode: 0o444 })
+  mount(`bind ${path}`, source, `/proc/thread-self/fd/${target}`, '', MS_BIND, '')
+  change(`${root}${path}`, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0n)
 }
 
 /**

@@ -5,11 +5,9 @@
  * @module
  */
 
-import { hostSha256 } from '../../base/crypto/sha256.node.ts'
+import { hostTextDigest } from '../../base/crypto/sha256.node.ts'
 import { canonicalize } from '../../base/encoding/canonical-json.ts'
-import { encodeHex } from '../../base/encoding/hex.ts'
 import type { Json } from '../../base/encoding/strict-json.ts'
-import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { type EgressItem, writtenEgress } from '../../config/egress-fields.ts'
 import type { Confinement } from '../../defense/facts.ts'
 import type { BranchLevel } from '../branch/files/branch.ts'
@@ -32,7 +30,7 @@ const DIGEST_BYTES = 16
 
 function digestOf(what: unknown): string {
   const text = canonicalize(JSON.parse(JSON.stringify(what)) as Json)
-  return encodeHex(hostSha256(encodeUtf8(text)).subarray(0, DIGEST_BYTES))
+  return hostTextDigest(text).slice(0, 2 * DIGEST_BYTES)
 }
 
 /** Of a session in a view of its own. */

@@ -7,6 +7,7 @@
  */
 
 import { close, closeSync, openSync } from 'node:fs'
+import { attempt } from '../../base/attempt.ts'
 import { asSassError, SassError } from '../../errors.ts'
 import type { Log } from '../../ports.ts'
 import type { Branch, BranchLevel } from '../branch/files/branch.ts'
@@ -340,11 +341,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
 
   /** True where processes run that were asked to stay. */
   function isLivedIn({ descriptors }: Held): boolean {
-    try {
-      return descriptors !== undefined && isInhabited(descriptors.root)
-    } catch {
-      return false
-    }
+    return attempt(() => descriptors !== undefined && isInhabited(descriptors.root), false)
   }
 
   function linger(name: string, one: Held, ms = PLACE_LINGER_MS): void {
@@ -419,13 +416,9 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     },
     has: (name, agent) => store.list().some((branch) => branch.session === name && branch.agent === agent),
     processesIn(session, number) {
-      const one = held.get(branchOf.get(session) ?? '')
-      if (one?.descriptors === undefined || one.place.namespaces?.number !== number) return 0
-      try {
-        return inhabitantsSeen(one.descriptors.root)
-      } catch {
-        return 0
-      }
+      const { place, descriptors } = held.get(branchOf.get(session) ?? '') ?? {}
+      if (descriptors === undefined || place?.namespaces?.number !== number) return 0
+      return attempt(() => inhabitantsSeen(descriptors.root), 0)
     },
     sessionsIn: (name) => [...(held.get(name)?.tenants ?? [])],
     useOf(name) {

@@ -3,6 +3,7 @@
  * @module
  */
 import { accessSync, constants, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { attempt } from '../../base/attempt.ts'
 import { errnoOf } from '../../base/files.node.ts'
 import { resolvePath } from '../../base/text/lexical-path.ts'
 import { createPinLook } from '../launcher/pinned.node.ts'
@@ -78,28 +79,30 @@ function realBeginning(path: string): string {
   }
 }
 
+/** As execvp looks: by `look`, with whether it must be executable. */
+export function findIn(
+  look: (path: string, mustBeExecutable: boolean) => FoundProgram | undefined,
+): ProgramFinder['find'] {
+  return (program, cwd, searchPath) => {
+    if (program.includes('\0')) return undefined
+    if (program.includes('/')) return look(resolvePath(cwd, program), false)
+    for (const directory of searchPath.split(':')) {
+      // An empty or relative entry means the working directory, which the agent can write: it is skipped.
+      const found = directory.startsWith('/') ? look(`${directory}/${program}`, true) : undefined
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+}
+
 export function createProgramFinder(): ProgramFinder {
   const pin = createPinLook()
   return {
     pin,
     realPath: (path) => (path.startsWith('/') && !path.includes('\0') ? realBeginning(path) : path),
-    find(program, cwd, searchPath) {
-      if (program.includes('\0')) return undefined
-      if (program.includes('/')) return tryLook(resolvePath(cwd, program), false)
-      for (const directory of searchPath.split(':')) {
-        // An empty or relative entry means the working directory, which the agent can write: it is skipped.
-        if (!directory.startsWith('/')) continue
-        const found = tryLook(`${directory}/${program}`, true)
-        if (found !== undefined) return found
-      }
-      return undefined
-    },
+    find: findIn(tryLook),
     realDirectory(path) {
-      try {
-        return realpathSync.native(path)
-      } catch {
-        return path
-      }
+      return attempt(() => realpathSync.native(path), path)
     },
   }
 }

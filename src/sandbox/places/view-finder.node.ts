@@ -5,12 +5,11 @@
  * @module
  */
 import { accessSync, constants, fstatSync, readlinkSync } from 'node:fs'
-import { resolvePath } from '../../base/text/lexical-path.ts'
 import { type At, O_NOFOLLOW, O_PATH, RESOLVE_IN_ROOT, RESOLVE_NO_MAGICLINKS } from '../kernel/at.node.ts'
 import { ERRNO, type Syscalls } from '../kernel/syscalls.node.ts'
 import { createPinLook, openBeneath } from '../launcher/pinned.node.ts'
 import type { FoundProgram, ProgramFinder } from './found-program.ts'
-import { walkLinks } from './program-finder.node.ts'
+import { findIn, walkLinks } from './program-finder.node.ts'
 
 const RESOLVE = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS
 const LINK_BYTES = 4_096
@@ -67,24 +66,14 @@ export function createViewFinder(syscalls: Syscalls, at: At, rootDescriptor: num
       // Of what is no link there is nothing to read.
       return length === -ERRNO.ENOENT || length === -ERRNO.EINVAL ? 'none' : 'missing'
     })
-    if (found === undefined) return 'missing'
-    return found === 'none' ? undefined : found
+    return found === 'none' ? undefined : (found ?? 'missing')
   }
 
   return {
     pin,
     realPath: (path) =>
       path.startsWith('/') && !path.includes('\0') ? (realExisting(path) ?? walkLinks(path, readLink)) : path,
-    find(program, cwd, searchPath) {
-      if (program.includes('/')) return lookAtProgram(resolvePath(cwd, program), false)
-      for (const directory of searchPath.split(':')) {
-        // An empty or relative entry means the working directory, which the agent can write: it is skipped.
-        if (!directory.startsWith('/')) continue
-        const found = lookAtProgram(`${directory}/${program}`, true)
-        if (found !== undefined) return found
-      }
-      return undefined
-    },
+    find: findIn(lookAtProgram),
     realDirectory: (path) => realExisting(path) ?? path,
   }
 }

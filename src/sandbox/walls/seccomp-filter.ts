@@ -10,7 +10,14 @@
  * @module
  */
 
-import { FORBIDDEN_CALLS, FORBIDDEN_TO_COMMANDS } from './forbidden-calls.ts'
+import {
+  CALL_COLUMNS,
+  CALLS,
+  type CallName,
+  CONFINED,
+  closedCalls,
+  EVERYBODY,
+} from '../kernel/call-numbers.ts'
 
 /** linux/bpf_common.h and linux/filter.h: load a word of the call's data, compare, jump, return. */
 const LOAD_WORD = 0x20
@@ -59,45 +66,9 @@ const INSTRUCTION_BYTES = 8
 /** prlimit64 has four arguments; this is the fifth. */
 const LIMITS_SECRET_ARGUMENT = 4
 
-/** AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 with the calls that are judged by their arguments. */
-const MACHINES = Object.freeze({
-  x64: {
-    architecture: 0xc000_003e,
-    column: 0,
-    calls: {
-      open: 2,
-      openat: 257,
-      openat2: 437,
-      clone: 56,
-      clone3: 435,
-      prlimit64: 302,
-      fcntl: 72,
-      unshare: 272,
-      ioctl: 16,
-      socket: 41,
-      socketpair: 53,
-      setrlimit: 160,
-    },
-  },
-  arm64: {
-    architecture: 0xc000_00b7,
-    column: 1,
-    calls: {
-      open: undefined,
-      openat: 56,
-      openat2: 437,
-      clone: 220,
-      clone3: 435,
-      prlimit64: 261,
-      fcntl: 25,
-      unshare: 97,
-      ioctl: 29,
-      socket: 198,
-      socketpair: 199,
-      setrlimit: 164,
-    },
-  },
-} as const)
+/** AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64. */
+const ARCHITECTURES = Object.freeze({ x64: 0xc000_003e, arm64: 0xc000_00b7 })
+type Machine = keyof typeof CALL_COLUMNS
 
 /** Where a comparison leads: on to the next instruction, past some, or to one of the answers at the end. */
 type Way = 'next' | number | 'allow' | 'forbid' | 'unknown' | 'family' | 'protocol' | 'nothing'
@@ -115,7 +86,7 @@ const argument = (index: number): Instruction => load(ARGUMENTS_AT + index * ARG
 const upperHalf = (index: number): Instruction => load(ARGUMENTS_AT + index * ARGUMENT_BYTES + 4)
 
 /** One call judged by an argument: skipped whole where the number is another one. */
-type Judged = { readonly number: number; readonly checks: readonly Instruction[] }
+type Judged = readonly [name: CallName, checks: readonly Instruction[]]
 
 /** Which answer stands how many instructions after the checks. */
 const ANSWERS: readonly (readonly [way: Way, value: number])[] = [
@@ -138,45 +109,28 @@ const tellsSecret = (limitsSecret: bigint, otherwise: Way): Instruction[] => [
   jump(JUMP_EQUAL, Number((limitsSecret >> 32n) & 0xffff_ffffn), 'allow', otherwise),
 ]
 
+/** Passes on a value that is none of these. */
+const noneOf = (values: readonly number[]): Instruction[] => [
+  ...values.map((value) => jump(JUMP_EQUAL, value, 'forbid', 'next')),
+  jump(JUMP_EQUAL, 0, 'allow', 'allow'),
+]
+
 /**
  * The filter for a machine, as an array of `struct sock_filter`. The launcher has to set limits of what it started,
  * and is under the filter itself: it tells `limitsSecret`, 64 bits, in a register that the call does not use.
  */
-export function seccompFilter(machine: 'x64' | 'arm64', limitsSecret: bigint): Uint8Array {
-  const { architecture, column, calls } = MACHINES[machine]
-  const forbidden = Object.values(FORBIDDEN_CALLS).flatMap((numbers) => numbers[column] ?? [])
-  const judged: Judged[] = [
-    { number: calls.clone, checks: [argument(0), jump(JUMP_ANY_BIT, NEW_NAMESPACES, 'forbid', 'allow')] },
-    { number: calls.openat, checks: [argument(2), jump(JUMP_ANY_BIT, WRITING, 'forbid', 'allow')] },
-    {
-      number: calls.prlimit64,
-      checks: [argument(0), jump(JUMP_EQUAL, 0, 'allow', 'next'), ...tellsSecret(limitsSecret, 'forbid')],
-    },
-    {
-      number: calls.fcntl,
-      checks: [
-        argument(1),
-        ...SIGNALLING.map((command) => jump(JUMP_EQUAL, command, 'forbid', 'next')),
-        jump(JUMP_EQUAL, 0, 'allow', 'allow'),
-      ],
-    },
-  ]
-  if (calls.open !== undefined)
-    judged.push({
-      number: calls.open,
-      checks: [argument(1), jump(JUMP_ANY_BIT, WRITING, 'forbid', 'allow')],
-    })
-
-  const head: Instruction[] = [
-    load(ARCHITECTURE_AT),
-    jump(JUMP_EQUAL, architecture, 'next', 'forbid'),
-    load(NUMBER_AT),
-    jump(JUMP_GREATER, LAST_KNOWN_CALL, 'unknown', 'next'),
-    jump(JUMP_EQUAL, calls.clone3, 'unknown', 'next'),
-    jump(JUMP_EQUAL, calls.openat2, 'unknown', 'next'),
-    ...forbidden.map((number) => jump(JUMP_EQUAL, number, 'forbid', 'next')),
-  ]
-  return assemble(head, judged)
+export function seccompFilter(machine: Machine, limitsSecret: bigint): Uint8Array {
+  const isWriting = jump(JUMP_ANY_BIT, WRITING, 'forbid', 'allow')
+  return assemble(machine, ['clone3', 'openat2'], closedCalls(machine, [CONFINED, EVERYBODY]), [
+    ['clone', [argument(0), jump(JUMP_ANY_BIT, NEW_NAMESPACES, 'forbid', 'allow')]],
+    ['openat', [argument(2), isWriting]],
+    [
+      'prlimit64',
+      [argument(0), jump(JUMP_EQUAL, 0, 'allow', 'next'), ...tellsSecret(limitsSecret, 'forbid')],
+    ],
+    ['fcntl', [argument(1), ...noneOf(SIGNALLING)]],
+    ['open', [argument(1), isWriting]],
+  ])
 }
 
 /** terminal ioctls that put words into somebody else's mouth: TIOCSTI, and TIOCLINUX of the console. */
@@ -237,49 +191,50 @@ function coreLimitChecks(limitsSecret: bigint): Instruction[] {
  * The filter of a command in a branch: everything works but what is closed to a program without rights anyway and has
  * been the way out before. Its launcher is under it as well, and needs to enter namespaces: no command has the right to.
  */
-export function commandFilter(machine: 'x64' | 'arm64', limitsSecret: bigint): Uint8Array {
-  const { architecture, column, calls } = MACHINES[machine]
-  const forbidden = Object.values(FORBIDDEN_TO_COMMANDS).flatMap((numbers) => numbers[column] ?? [])
+export function commandFilter(machine: Machine, limitsSecret: bigint): Uint8Array {
   const namespaces = jump(JUMP_ANY_BIT, NEW_NAMESPACES, 'forbid', 'allow')
-  const judged: Judged[] = [
-    { number: calls.clone, checks: [argument(0), namespaces] },
-    { number: calls.unshare, checks: [argument(0), namespaces] },
-    { number: calls.setrlimit, checks: [argument(0), jump(JUMP_EQUAL, RLIMIT_CORE, 'nothing', 'allow')] },
-    { number: calls.prlimit64, checks: coreLimitChecks(limitsSecret) },
-    { number: calls.socket, checks: socketChecks() },
-    { number: calls.socketpair, checks: [argument(0), ...oneOf([AF_UNIX], 'family')] },
-    {
-      number: calls.ioctl,
-      checks: [
-        argument(1),
-        ...TYPING_IOCTLS.map((request) => jump(JUMP_EQUAL, request, 'forbid', 'next')),
-        jump(JUMP_EQUAL, 0, 'allow', 'allow'),
-      ],
-    },
-    {
-      number: calls.fcntl,
-      checks: [
-        argument(1),
-        ...LEASES.map((command) => jump(JUMP_EQUAL, command, 'forbid', 'next')),
-        jump(JUMP_EQUAL, 0, 'allow', 'allow'),
-      ],
-    },
-  ]
+  return assemble(
+    machine,
+    // Its flags lie in memory: the C library then makes the older call, whose flags can be seen.
+    ['clone3'],
+    closedCalls(machine, [EVERYBODY]),
+    [
+      ['clone', [argument(0), namespaces]],
+      ['unshare', [argument(0), namespaces]],
+      ['setrlimit', [argument(0), jump(JUMP_EQUAL, RLIMIT_CORE, 'nothing', 'allow')]],
+      ['prlimit64', coreLimitChecks(limitsSecret)],
+      ['socket', socketChecks()],
+      ['socketpair', [argument(0), ...oneOf([AF_UNIX], 'family')]],
+      ['ioctl', [argument(1), ...noneOf(TYPING_IOCTLS)]],
+      ['fcntl', [argument(1), ...noneOf(LEASES)]],
+    ],
+  )
+}
+
+/**
+ * Calls that do not exist, calls that are forbidden, and calls that are judged by an argument, where a machine has them.
+ * @throws RangeError where a table has become longer than a jump reaches
+ */
+function assemble(
+  machine: Machine,
+  unknown: readonly ('clone3' | 'openat2')[],
+  forbidden: readonly number[],
+  judgedCalls: readonly Judged[],
+): Uint8Array {
+  const numberOf = (name: CallName): number | undefined => CALLS[name][CALL_COLUMNS[machine]]
   const head: Instruction[] = [
     load(ARCHITECTURE_AT),
-    jump(JUMP_EQUAL, architecture, 'next', 'forbid'),
+    jump(JUMP_EQUAL, ARCHITECTURES[machine], 'next', 'forbid'),
     load(NUMBER_AT),
     // Calls of x32 have a bit of their own in their numbers.
     jump(JUMP_GREATER, LAST_KNOWN_CALL, 'unknown', 'next'),
-    // Its flags lie in memory: the C library then makes the older call, whose flags can be seen.
-    jump(JUMP_EQUAL, calls.clone3, 'unknown', 'next'),
+    ...unknown.map((name) => jump(JUMP_EQUAL, CALLS[name][CALL_COLUMNS[machine]], 'unknown', 'next')),
     ...forbidden.map((number) => jump(JUMP_EQUAL, number, 'forbid', 'next')),
   ]
-  return assemble(head, judged)
-}
-
-/** @throws RangeError where a table has become longer than a jump reaches */
-function assemble(head: readonly Instruction[], judged: readonly Judged[]): Uint8Array {
+  const judged = judgedCalls.flatMap(([name, checks]) => {
+    const number = numberOf(name)
+    return number === undefined ? [] : [{ number, checks }]
+  })
   const length =
     head.length + judged.reduce((sum, { checks }) => sum + 1 + checks.length, 0) + 1 + ANSWERS.length
   const bytes = new Uint8Array(new ArrayBuffer(length * INSTRUCTION_BYTES))

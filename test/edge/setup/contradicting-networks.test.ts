@@ -19,7 +19,7 @@ function read(given: Given): Config {
 function lines(given: Given): string[] {
   const written = (path: string): boolean =>
     path.split('.').reduce<unknown>((value, key) => (value as Given | undefined)?.[key], given) !== undefined
-  return findNetworkContradictions(read(given), written).map(
+  return [...findNetworkContradictions(read(given), written)].map(
     ({ check, ok, detail, remedy }) =>
       `${ok ? (remedy === undefined ? 'ok' : 'warn') : 'fail'} ${check}: ${detail}`,
   )

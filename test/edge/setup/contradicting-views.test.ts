@@ -16,7 +16,7 @@ function told(sandbox: Record<string, unknown>): string[] {
     { configDirectory: '/etc/edge' },
   )
   if (!parsed.ok) throw new Error('the configuration is sound')
-  return findViewContradictions(parsed.config).map(
+  return [...findViewContradictions(parsed.config)].map(
     ({ ok, check, detail, remedy }) => `${ok ? 'warn' : 'fail'} ${check}: ${detail}; ${remedy}`,
   )
 }

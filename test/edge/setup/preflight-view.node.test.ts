@@ -18,7 +18,7 @@ function told(sandbox: Record<string, unknown>): string[] {
   const admin_socket = join(directory, 'admin.sock')
   const parsed = parseConfig({ listen: { port: 0, admin_socket }, sandbox }, { configDirectory: directory })
   if (!parsed.ok) throw new Error('the configuration is sound')
-  return checkView(parsed.config).map(
+  return [...checkView(parsed.config)].map(
     ({ ok, check, detail }) => `${ok ? 'warn' : 'fail'} ${check}: ${detail}`,
   )
 }

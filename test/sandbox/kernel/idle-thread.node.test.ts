@@ -19,14 +19,13 @@ parentPort.on('message', ({ kind, id, ms }) => {
   if (kind === 'die') throw new Error('it broke')
   setTimeout(() => parentPort.postMessage({ id, thread: threadId, ms }), ms)
 })`
-const LIMITS = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16, stackSizeMb: 1 }
+const LIMITS = { young: 1, old: 16, stack: 1 }
 
 function make(idleMs: number, said: unknown[] = []): IdleThread<Question, Answer> {
   return createIdleThread<Question, Answer>(
     {
       name: 'test',
       file: () => new URL('file:///nowhere'),
-      limitsFromSource: LIMITS,
       text: () => TEXT,
       limits: LIMITS,
       idleMs,

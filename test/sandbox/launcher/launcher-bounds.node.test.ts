@@ -10,12 +10,7 @@ import t, { type Test } from 'tap'
 import { loadSyscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
 import { openControlGroups } from '../../../src/sandbox/launcher/control-groups.node.ts'
 import { createLauncherBounds } from '../../../src/sandbox/launcher/launcher-bounds.node.ts'
-import {
-  type Fence,
-  type Nursery,
-  SLOT_GROUPS,
-  SLOT_INIT,
-} from '../../../src/sandbox/launcher/launcher-memory.ts'
+import { type Fence, type Nursery, SLOT, SLOT_GROUPS } from '../../../src/sandbox/launcher/launcher-memory.ts'
 import { STARTING_PROCESSES } from '../../../src/sandbox/limits.ts'
 import { until } from '../../integration/daemon.node.ts'
 
@@ -38,9 +33,9 @@ const bounds = (nurseries: readonly Nursery[], limits: Fence['limits'] = [[RLIMI
 
 /** As a request has them: the groups of its session, and the first process there. */
 function request(groups: readonly number[] = [], init = -1): Int32Array {
-  const words = new Int32Array(SLOT_INIT + 1).fill(-1)
+  const words = new Int32Array(SLOT.init + 1).fill(-1)
   for (const [index, descriptor] of groups.entries()) words[SLOT_GROUPS[index] ?? 0] = descriptor
-  words[SLOT_INIT] = init
+  words[SLOT.init] = init
   return words
 }
 
@@ -88,7 +83,7 @@ t.test(
 
 t.test('a request elsewhere in the memory is read from its own place', async (t) => {
   const program = await begin(t, 'sleep', ['60'])
-  const words = new Int32Array(64 + SLOT_INIT + 1).fill(-1)
+  const words = new Int32Array(64 + SLOT.init + 1).fill(-1)
   bounds([], [[RLIMIT_NOFILE, FILES + 1]]).apply(words, 64, program.pid)
   t.equal(filesOf(program.pid), FILES + 1)
 })

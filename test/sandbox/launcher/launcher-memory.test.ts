@@ -8,18 +8,18 @@ import * as memory from '../../../src/sandbox/launcher/launcher-memory.ts'
 
 t.test('a slot holds its addresses, its descriptors and its answer side by side', (t) => {
   const words = [
-    memory.SLOT_STDIN,
-    memory.SLOT_STDOUT,
-    memory.SLOT_STDERR,
-    memory.SLOT_PID,
-    memory.SLOT_ERRNO,
+    memory.SLOT.stdin,
+    memory.SLOT.stdout,
+    memory.SLOT.stderr,
+    memory.SLOT.pid,
+    memory.SLOT.errno,
   ].map((word) => word * 4)
   const addresses = [
-    memory.SLOT_FILE,
-    memory.SLOT_ARGV,
-    memory.SLOT_ENVIRONMENT,
-    memory.SLOT_CWD,
-    memory.SLOT_TERMINAL,
+    memory.SLOT.file,
+    memory.SLOT.argv,
+    memory.SLOT.environment,
+    memory.SLOT.cwd,
+    memory.SLOT.terminal,
   ].map((word) => word * 8)
   t.equal(new Set([...words, ...addresses]).size, 10)
   t.equal(addresses.length, memory.SLOT_ADDRESSES)

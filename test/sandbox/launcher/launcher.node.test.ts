@@ -7,7 +7,7 @@ import { openSync } from 'node:fs'
 import t from 'tap'
 import { loadSyscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
 import { startLauncher } from '../../../src/sandbox/launcher/launcher.node.ts'
-import { CONTROL_BYTES, LAUNCH_SLOTS, SLOT_PID } from '../../../src/sandbox/launcher/launcher-memory.ts'
+import { CONTROL_BYTES, LAUNCH_SLOTS, SLOT } from '../../../src/sandbox/launcher/launcher-memory.ts'
 import { planFor } from '../run-child.node.ts'
 
 const syscalls = loadSyscalls()
@@ -110,7 +110,7 @@ t.test('a thread that dies after a start, before its answer, leaves the number o
     const control = new Int32Array(workerData.memory)
     parentPort.postMessage({ kind: 'ready' })
     while (Atomics.load(control, 0) === 0) Atomics.wait(control, 0, 0, 2)
-    control[${CONTROL_BYTES / 4 + SLOT_PID}] = 4242
+    control[${CONTROL_BYTES / 4 + SLOT.pid}] = 4242
     throw new Error('gone')`
   const launcher = await startLauncher({ ...OPTIONS, launcherSource: dying }, syscalls)
   launcher.hold(true)

@@ -17,9 +17,9 @@ export type FileType = 'file' | 'directory' | 'symlink' | 'fifo' | 'socket' | 'c
 /** Of a regular file, lower-case hex; one of both. */
 export type ContentDigest = {
   /** SHA-256 of its bytes. */
-  readonly sha256?: string
+  readonly sha256?: string | undefined
   /** Of a file with large holes: SHA-256 of its data and where that lies (reader.node.ts). */
-  readonly dataSha256?: string
+  readonly dataSha256?: string | undefined
 }
 
 /** What lies at a path, before or after. */
@@ -32,11 +32,11 @@ export type FileFacts = ContentDigest & {
   readonly sizeBytes: number
   readonly modifiedNs: bigint
   /** Of a symbolic link. */
-  readonly target?: Uint8Array
+  readonly target?: Uint8Array | undefined
   /** Of a device node. */
-  readonly device?: readonly [major: number, minor: number]
+  readonly device?: readonly [major: number, minor: number] | undefined
   /** Extended attributes, access lists among them; absent where there are none. */
-  readonly attributes?: ReadonlyMap<string, Uint8Array>
+  readonly attributes?: ReadonlyMap<string, Uint8Array> | undefined
 }
 
 export type ChangeKind =
@@ -88,23 +88,25 @@ export type Change = {
   /** From the root, without a slash in front; empty for the root itself. */
   readonly path: Uint8Array
   readonly kind: ChangeKind
-  readonly before?: FileFacts
-  readonly after?: FileFacts
+  readonly before?: FileFacts | undefined
+  readonly after?: FileFacts | undefined
   /** renamed: where the directory was. added: where a file with this content was deleted, as a hint for the eye. */
-  readonly from?: Uint8Array
-  readonly metadata?: readonly MetadataKind[]
+  readonly from?: Uint8Array | undefined
+  readonly metadata?: readonly MetadataKind[] | undefined
   /** Names of the extended attributes that differ. */
-  readonly attributes?: readonly string[]
+  readonly attributes?: readonly string[] | undefined
   /** Same number, same file under several names. */
-  readonly link?: number
+  readonly link?: number | undefined
   /** deleted, and retyped from a directory: what goes with it, itself not counted. */
-  readonly removed?: {
-    readonly files: number
-    readonly directories: number
-    readonly sizeBytes: number
-  }
+  readonly removed?:
+    | {
+        readonly files: number
+        readonly directories: number
+        readonly sizeBytes: number
+      }
+    | undefined
   readonly flags: readonly Flag[]
-  readonly conflict?: ConflictKind
+  readonly conflict?: ConflictKind | undefined
 }
 
 /** The list of one branch at one time. */

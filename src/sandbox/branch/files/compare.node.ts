@@ -4,20 +4,24 @@
  */
 
 import { SURVEY_BEFORE_BYTES } from '../../limits.ts'
-import type { ContentDigest, MetadataKind } from './changes.ts'
+import type { Change, ContentDigest, MetadataKind } from './changes.ts'
 import type { Node } from './finding.ts'
 import { differingAttributes } from './inspect.node.ts'
 import type { BytePath } from './paths.ts'
-import type { Reader } from './reader.node.ts'
+import type { FileAt, Reader } from './reader.node.ts'
 
-export function metadataOf(before: Node, after: Node): { kinds: MetadataKind[]; attributes: string[] } {
+/** What differs, as a change has it: absent where nothing does. */
+export function metadataOf(before: Node, after: Node): Pick<Change, 'metadata' | 'attributes'> {
   const kinds: MetadataKind[] = []
   if (before.mode !== after.mode && after.type !== 'symlink') kinds.push('mode')
   if (before.uid !== after.uid || before.gid !== after.gid) kinds.push('owner')
   if (before.modifiedNs !== after.modifiedNs) kinds.push('time')
   const attributes = differingAttributes(before.attributes, after.attributes)
   if (attributes.length > 0) kinds.push('attributes')
-  return { kinds, attributes }
+  return {
+    metadata: kinds.length > 0 ? kinds : undefined,
+    attributes: attributes.length > 0 ? attributes : undefined,
+  }
 }
 
 /** The node itself with the digest: a list of many files holds each once. */
@@ -34,20 +38,15 @@ function isSameSpecial(before: Node, after: Node): boolean {
 /** Whether two of the same type have the same content, and the digests of what was read for it. */
 export function contents(
   reader: Reader,
-  real: readonly [directory: number, name: BytePath],
-  before: Node,
-  above: readonly [directory: number, name: BytePath],
-  after: Node,
+  old: FileAt,
+  now: FileAt,
   path: BytePath,
 ): {
   isSame: boolean
   digests: readonly [before: ContentDigest | undefined, after: ContentDigest | undefined]
 } {
+  const [before, after] = [old.node, now.node]
   if (before.type !== 'file') return { isSame: isSameSpecial(before, after), digests: [undefined, undefined] }
-  const [old, now] = [
-    { directory: real[0], name: real[1], node: before },
-    { directory: above[0], name: above[1], node: after },
-  ]
   if (before.sizeBytes === after.sizeBytes) return reader.compare(old, now, path)
   const digest = before.sizeBytes <= SURVEY_BEFORE_BYTES ? reader.digest(old, path) : undefined
   return { isSame: false, digests: [digest, reader.digest(now, path)] }

@@ -25,18 +25,18 @@ export type Finding = {
   readonly change: Change
   /** Where the old file lies now, beneath the real root; its own path unless it is in a directory that was moved. */
   readonly base: BytePath
-  readonly before?: Node
-  readonly after?: Node
+  readonly before?: Node | undefined
+  readonly after?: Node | undefined
   /** Path of the new content beneath the root's store; absent: nothing new. */
-  readonly source?: BytePath
+  readonly source?: BytePath | undefined
   /** renamed: path of the moved directory, before anything is done. */
-  readonly movedFrom?: BytePath
+  readonly movedFrom?: BytePath | undefined
   /** renamed: what lies at the new path and has to go. */
-  readonly over?: Node
+  readonly over?: Node | undefined
   /** Real path of a file that stays, and that this is another name of. */
-  readonly linkTo?: BytePath
+  readonly linkTo?: BytePath | undefined
   /** metadata: the file has other names, which keep what they have; it becomes a file of its own. */
-  readonly isSeparated?: boolean
+  readonly isSeparated?: boolean | undefined
   /** The overlay's mark on what came from beneath; empty in a user namespace. */
   readonly origin?: Uint8Array | undefined
 }
@@ -45,7 +45,7 @@ export type Finding = {
 export type LinkedName = {
   readonly path: BytePath
   readonly base: BytePath
-  readonly before?: Node
+  readonly before?: Node | undefined
   readonly after: Node
 }
 
@@ -71,9 +71,9 @@ export type UpperEntry = {
     /** Was moved once, and lies at its new place beneath too since a merge: shows that, whatever it lies in. */
     | 'settled'
   /** file */
-  readonly inode?: bigint
+  readonly inode?: bigint | undefined
   /** redirected: the mark; whiteout: where a moved directory was taken from. */
-  readonly redirect?: BytePath
+  readonly redirect?: BytePath | undefined
 }
 
 export type IndexEntry = {

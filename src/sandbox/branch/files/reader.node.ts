@@ -8,7 +8,8 @@
  */
 
 import { createHash, type Hash, hash } from 'node:crypto'
-import { closeSync, readSync } from 'node:fs'
+import { readSync } from 'node:fs'
+import { closing } from '../../../base/closing.node.ts'
 import { O_RDONLY } from '../../kernel/at.node.ts'
 import { O_NONBLOCK } from '../../kernel/syscalls.node.ts'
 import { SPARSE_BLOCK_BYTES, SPARSE_FROM_BYTES, SURVEY_READ_BYTES } from '../../limits.ts'
@@ -30,7 +31,7 @@ const ZEROS = Buffer.alloc(SPARSE_BLOCK_BYTES)
 export type FileAt = {
   readonly directory: number
   readonly name: BytePath
-  readonly node: Pick<Node, 'sizeBytes' | 'isSparse'>
+  readonly node: Node
 }
 
 export type Reader = {
@@ -174,11 +175,8 @@ export function createReader(files: Files, budget: SurveyBudget): Reader {
     use: (descriptor: number) => Result,
   ) {
     const descriptor = openFile(files, directory, name, path)
-    try {
-      return use(descriptor)
-    } finally {
-      closeSync(descriptor)
-    }
+    using _descriptor = closing(descriptor)
+    return use(descriptor)
   }
 
   function digest(file: FileAt, path: BytePath): ContentDigest {

@@ -5,8 +5,9 @@
  * @module
  */
 
-import { closeSync, existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { closing } from '../../../base/closing.node.ts'
 import type { Syscalls } from '../../kernel/syscalls.node.ts'
 import type { Branch } from '../files/branch.ts'
 import { createFiles, openRoot } from '../files/files.node.ts'
@@ -56,9 +57,6 @@ export function removeDropped(syscalls: Syscalls, dropped: string, entries: numb
   if (!existsSync(dropped)) return true
   removeKept(syscalls, dropped)
   const parent = openRoot(dirname(dropped))
-  try {
-    return removeSome(createFiles(syscalls), parent, basename(dropped), entries)
-  } finally {
-    closeSync(parent)
-  }
+  using _parent = closing(parent)
+  return removeSome(createFiles(syscalls), parent, basename(dropped), entries)
 }

@@ -5,6 +5,7 @@
  */
 
 import { closeSync, fstatSync } from 'node:fs'
+import { atEnd, closing } from '../../../base/closing.node.ts'
 import { O_PATH } from '../../kernel/at.node.ts'
 import { MERGE_LINKS_FOLLOWED } from '../../limits.ts'
 import type { Branch, BranchRoot } from '../files/branch.ts'
@@ -24,61 +25,39 @@ import { readRecord, writeRecord } from '../store/record.node.ts'
 import { removeTree } from '../store/remove.node.ts'
 import { closeRoot, openStage, rootOf } from './merge-stage.node.ts'
 import { createSteps } from './steps.node.ts'
-import type { BeforeStep } from './upper-apply.node.ts'
-import { showStage } from './upper-apply.node.ts'
-
-/** Does all steps that have not been done. @throws StepFailure where one cannot be */
-export function applyForward(files: Files, branch: Branch, journal: Journal, beforeStep: BeforeStep): void {
-  for (const part of journal.roots) {
-    const open = openStage(files, rootOf(branch, part), journal.id, part.stage, false)
-    const steps = createSteps(files, open, part)
-    try {
-      for (const step of part.steps) {
-        beforeStep(`${step.op} ${part.root} ${step.place}`)
-        steps.forward(step)
-      }
-      for (const [index, step] of part.attributes.entries()) {
-        beforeStep(`attributes ${part.root} ${index}`)
-        steps.setForward(step)
-      }
-      beforeStep(`sync ${part.root}`)
-      must(files.at.syncAll(open.real), 'synced', '')
-    } finally {
-      steps.close()
-      closeRoot(open)
-    }
-  }
-}
+import { keepingTime, type Merging, showStage } from './upper-apply.node.ts'
 
 /** Old files that are back where they were, by root and inode. */
 export type TakenBack = readonly ReadonlySet<bigint>[]
 
-/** Takes back all steps that have been done. @throws StepFailure where one cannot be */
-export function applyBackward(
-  files: Files,
-  branch: Branch,
+/** Does all steps that have not been done, or takes back all that have. @throws StepFailure where one cannot be */
+export function applySteps(
+  { files, branch, beforeStep }: Merging,
   journal: Journal,
-  beforeStep: BeforeStep,
+  isBackward: boolean,
 ): TakenBack {
   const takenBack = branch.roots.map(() => new Set<bigint>())
-  for (const part of journal.roots.toReversed()) {
+  const back = isBackward ? 'back ' : ''
+  const inOrder = <T>(all: readonly T[]): readonly T[] => (isBackward ? all.toReversed() : all)
+  for (const part of inOrder(journal.roots)) {
     const open = openStage(files, rootOf(branch, part), journal.id, part.stage, false)
     const steps = createSteps(files, open, part)
-    try {
-      for (const step of part.steps.toReversed()) {
-        beforeStep(`back ${step.op} ${part.root} ${step.place}`)
-        if (steps.backward(step) && step.op !== 'put') takenBack[part.root]?.add(step.inode)
-      }
-      for (const [index, step] of part.attributes.entries()) {
-        beforeStep(`back attributes ${part.root} ${index}`)
-        steps.setBackward(step)
-      }
-      beforeStep(`back sync ${part.root}`)
-      must(files.at.syncAll(open.real), 'synced', '')
-    } finally {
+    using _open = atEnd(() => {
       steps.close()
       closeRoot(open)
+    })
+    for (const step of inOrder(part.steps)) {
+      beforeStep(`${back}${step.op} ${part.root} ${step.place}`)
+      if (!isBackward) steps.forward(step)
+      else if (steps.backward(step) && step.op !== 'put') takenBack[part.root]?.add(step.inode)
     }
+    for (const [index, step] of part.attributes.entries()) {
+      beforeStep(`${back}attributes ${part.root} ${index}`)
+      if (isBackward) steps.setBackward(step)
+      else steps.setForward(step)
+    }
+    beforeStep(`${back}sync ${part.root}`)
+    must(files.at.syncAll(open.real), 'synced', '')
   }
   return takenBack
 }
@@ -112,9 +91,7 @@ export function identities(
  * Records what the merge, or taking it back, has touched: what lies now at its paths, and what lies in its stages.
  */
 export function recordTouched(
-  files: Files,
-  directory: string,
-  branch: Branch,
+  { files, directory, branch }: Merging,
   journal: Journal,
   takenBack: TakenBack | undefined,
 ): void {
@@ -151,15 +128,12 @@ export function recordTouched(
       if (inode !== 0n && isTouched(path, inode)) entries.set(inode, changedNs)
     if (isBackward || conflicts.size > 0) continue
     const open = openStage(files, rootOf(branch, part), journal.id, part.stage, false)
-    try {
-      // The other names of what was replaced have a new change time too.
-      for (const name of namesIn(open.stage, stageName(journal.id))) {
-        const stats = statName(open.stage, name)
-        if (stats !== undefined && !stats.isDirectory() && stats.nlink > 1n)
-          entries.set(stats.ino, stats.ctimeNs)
-      }
-    } finally {
-      closeRoot(open)
+    using _open = atEnd(() => closeRoot(open))
+    // The other names of what was replaced have a new change time too.
+    for (const name of namesIn(open.stage, stageName(journal.id))) {
+      const stats = statName(open.stage, name)
+      if (stats !== undefined && !stats.isDirectory() && stats.nlink > 1n)
+        entries.set(stats.ino, stats.ctimeNs)
     }
   }
   writeRecord(directory, record)
@@ -179,7 +153,7 @@ function pathsAtRisk(part: RootJournal): BytePath[] {
  * Removes the stages of a merge, and what was kept of the upper directories. That changes the time of files which have
  * other names there; what was known as ours before is so afterwards.
  */
-export function removeStages(files: Files, directory: string, branch: Branch, journal: Journal): void {
+export function removeStages({ files, directory, branch }: Merging, journal: Journal): void {
   const old = readRecord(directory, branch.roots.length)
   const record = old.map((entries) => new Map(entries))
   let hasChanged = false
@@ -222,60 +196,45 @@ function linkedIn(
 ): number[] {
   const found: number[] = []
   const home = openRoot(part.stage === 'store' ? root.store : root.path)
-  try {
-    const waiting: BytePath[] = [stageName(id)]
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const path = next
-      withDirectory(files, home, path, (directory) => {
-        for (const name of namesIn(directory, path)) {
-          const stats = statName(directory, name)
-          if (stats?.isDirectory()) waiting.push(`${path}/${name}`)
-          else if (stats !== undefined && stats.nlink > 1n && found.length < MERGE_LINKS_FOLLOWED) {
-            if (!isOurs(stats.ino, stats.ctimeNs)) continue
-            const descriptor = files.at.open(directory, nameBytes(name), O_PATH)
-            if (descriptor >= 0) found.push(descriptor)
-          }
+  using _home = closing(home)
+  const waiting: BytePath[] = [stageName(id)]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const path = next
+    withDirectory(files, home, path, (directory) => {
+      for (const name of namesIn(directory, path)) {
+        const stats = statName(directory, name)
+        if (stats?.isDirectory()) waiting.push(`${path}/${name}`)
+        else if (stats !== undefined && stats.nlink > 1n && found.length < MERGE_LINKS_FOLLOWED) {
+          if (!isOurs(stats.ino, stats.ctimeNs)) continue
+          const descriptor = files.at.open(directory, nameBytes(name), O_PATH)
+          if (descriptor >= 0) found.push(descriptor)
         }
-      })
-    }
-    return found
-  } finally {
-    closeSync(home)
+      }
+    })
   }
+  return found
 }
 
 function removeStage(files: Files, root: BranchRoot, part: RootJournal, id: string): void {
   const store = openRoot(root.store)
-  const real = openRoot(root.path)
-  try {
-    const home = part.stage === 'store' ? store : real
-    const name = stageName(id)
-    const times = statName(home, '.')
-    removeTree(files, home, name)
-    if (part.stage === 'root') {
-      if (times !== undefined)
-        files.at.setTimes(home, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
-      showStage(files, store, name)
-    }
-    removeTree(files, store, keptName(id))
-  } finally {
-    closeSync(store)
-    closeSync(real)
+  using _store = closing(store)
+  const name = stageName(id)
+  if (part.stage === 'store') removeTree(files, store, name)
+  else {
+    removeInReal(files, root, name)
+    showStage(files, store, name)
   }
+  removeTree(files, store, keptName(id))
+}
+
+function removeInReal(files: Files, root: BranchRoot, name: BytePath): void {
+  const real = openRoot(root.path)
+  using _real = closing(real)
+  keepingTime(files, real, () => removeTree(files, real, name))
 }
 
 /** Of a branch that is no more: only what lies in the real roots. */
 export function removeStagesBesides(files: Files, branch: Branch, journal: Journal): void {
-  for (const part of journal.roots) {
-    if (part.stage !== 'root') continue
-    const real = openRoot(rootOf(branch, part).path)
-    try {
-      const times = statName(real, '.')
-      removeTree(files, real, stageName(journal.id))
-      if (times !== undefined)
-        files.at.setTimes(real, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
-    } finally {
-      closeSync(real)
-    }
-  }
+  for (const part of journal.roots)
+    if (part.stage === 'root') removeInReal(files, rootOf(branch, part), stageName(journal.id))
 }

@@ -5,6 +5,7 @@
  */
 
 import { closeSync, readFileSync } from 'node:fs'
+import { closing } from '../../../base/closing.node.ts'
 import { descriptorPath } from '../../kernel/at.node.ts'
 import { ERRNO } from '../../kernel/syscalls.node.ts'
 import type { Branch, BranchRoot } from '../files/branch.ts'
@@ -45,16 +46,12 @@ function mountOf(descriptor: number): string | undefined {
 export function placeOfStage(root: BranchRoot): StagePlace {
   const real = openRoot(root.path)
   const store = openRoot(root.store)
-  try {
-    const isSame =
-      statDirectory(real).dev === statDirectory(store).dev &&
-      mountOf(real) !== undefined &&
-      mountOf(real) === mountOf(store)
-    return isSame ? 'store' : 'root'
-  } finally {
-    closeSync(real)
-    closeSync(store)
-  }
+  using _closed = closing(real, store)
+  const isSame =
+    statDirectory(real).dev === statDirectory(store).dev &&
+    mountOf(real) !== undefined &&
+    mountOf(real) === mountOf(store)
+  return isSame ? 'store' : 'root'
 }
 
 /** Opens what a merge of a root needs; the stage is made where it is not there and `isNew`. */

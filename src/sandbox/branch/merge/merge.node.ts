@@ -6,11 +6,12 @@
  * @module
  */
 
+import { atEnd } from '../../../base/closing.node.ts'
 import { SassError } from '../../../errors.ts'
 import { ERRNO, type Syscalls } from '../../kernel/syscalls.node.ts'
 import type { Branch } from '../files/branch.ts'
 import { type Change, sortChanges } from '../files/changes.ts'
-import { createFiles, type Files, must, nameBytes } from '../files/files.node.ts'
+import { createFiles, must, nameBytes } from '../files/files.node.ts'
 import type { Finding } from '../files/finding.ts'
 import { type BytePath, bytePath } from '../files/paths.ts'
 import { outdateCheckpoints, resumeRestore } from '../store/checkpoint.node.ts'
@@ -23,7 +24,7 @@ import {
 } from '../store/journal.node.ts'
 import { planRoot } from '../store/merge-plan.ts'
 import { type FullSurvey, surveyFully } from '../survey/survey.node.ts'
-import { applyBackward, applyForward, identities, recordTouched, removeStages } from './merge-apply.node.ts'
+import { applySteps, identities, recordTouched, removeStages } from './merge-apply.node.ts'
 import { chooseFindings, conflictsOf } from './merge-choice.ts'
 import { besidesOf, journalOf, type Part } from './merge-journal.node.ts'
 import type {
@@ -43,7 +44,7 @@ import {
   type StagePlace,
 } from './merge-stage.node.ts'
 import { StepFailure } from './steps.node.ts'
-import { applyUpper, type BeforeStep, restoreUpper } from './upper-apply.node.ts'
+import { applyUpper, type BeforeStep, type Merging, restoreUpper } from './upper-apply.node.ts'
 
 const NOTHING: BeforeStep = () => {}
 
@@ -80,7 +81,7 @@ export function mergeBranch(
   request: MergeRequest,
   beforeStep: BeforeStep = NOTHING,
 ): MergeResult {
-  const files = createFiles(syscalls)
+  const merging: Merging = { files: createFiles(syscalls), directory, branch, beforeStep }
   const last = readJournal(directory)
   if (last !== undefined && last.state !== 'done') {
     throw new SassError(
@@ -88,7 +89,7 @@ export function mergeBranch(
       `Merge ${last.id} of this branch was ended by a crash and has to be resumed before another one.`,
     )
   }
-  const survey = surveyFully(files, directory, branch)
+  const survey = surveyFully(merging.files, directory, branch)
   if (survey.survey.digest !== request.digest) return { kind: 'other_digest', digest: survey.survey.digest }
   const parts = survey.roots.map((root, index): Part => {
     const paths = pathsIn(request.paths, index)
@@ -102,24 +103,25 @@ export function mergeBranch(
   const leftOut = changesOf(parts.flatMap(({ choice }) => choice.leftOut))
   const used = parts.filter(({ choice }) => choice.chosen.length > 0)
   if (used.length === 0) return { kind: 'nothing', leftOut }
-  if (last !== undefined) clear(files, directory, branch, last, beforeStep)
+  if (last !== undefined) clear(merging, last)
   const places = used.map(({ root }) => placeOfStage(rootOf(branch, { root })))
-  for (const isSecond of [false, true]) {
-    const stages = isSecond ? used.map((): StagePlace => 'root') : places
-    const result = attempt(files, directory, branch, request.id, survey, used, stages, beforeStep)
-    if (result.kind === 'done') {
-      const chosen = used.flatMap(({ choice }) => choice.chosen)
-      const brought = changesOf(used.flatMap(({ choice }) => choice.brought))
-      return { kind: 'merged', counts: countsOf(chosen, result.sizeBytes), leftOut, brought }
-    }
-    // Quotas by project keep a file from leaving a directory, though it is one file system.
-    const isElsewhere = result.errno === -ERRNO.EXDEV && stages.includes('store')
-    if (isSecond || !isElsewhere) {
-      const path = result.path === undefined ? {} : { path: nameBytes(result.path) }
-      return { kind: 'rolled_back', reason: result.reason, ...path }
-    }
+  let result = attempt(merging, request.id, survey, used, places)
+  // Quotas by project keep a file from leaving a directory, though it is one file system.
+  if (result.kind === 'failed' && result.errno === -ERRNO.EXDEV && places.includes('store'))
+    result = attempt(
+      merging,
+      request.id,
+      survey,
+      used,
+      used.map(() => 'root'),
+    )
+  if (result.kind === 'failed') {
+    const path = result.path === undefined ? {} : { path: nameBytes(result.path) }
+    return { kind: 'rolled_back', reason: result.reason, ...path }
   }
-  throw new SassError('INTERNAL', 'A merge has neither ended nor failed.')
+  const chosen = used.flatMap(({ choice }) => choice.chosen)
+  const brought = changesOf(used.flatMap(({ choice }) => choice.brought))
+  return { kind: 'merged', counts: countsOf(chosen, result.sizeBytes), leftOut, brought }
 }
 
 type Attempt =
@@ -132,15 +134,13 @@ type Attempt =
     }
 
 function attempt(
-  files: Files,
-  directory: string,
-  branch: Branch,
+  merging: Merging,
   id: string,
   survey: FullSurvey,
   parts: readonly Part[],
   stages: readonly StagePlace[],
-  beforeStep: BeforeStep,
 ): Attempt {
+  const { files, directory, branch, beforeStep } = merging
   const empty = parts.map(({ root }, index): RootJournal => {
     const stage = stages[index] ?? 'root'
     const besides = besidesOf(branch, survey, root, stage)
@@ -156,60 +156,45 @@ function attempt(
       const root = rootOf(branch, part)
       beforeStep(`stage ${part.root}`)
       const open = openStage(files, root, id, stage, true)
-      try {
-        sizeBytes += buildStage(files, open, part.plan.builds, beforeStep)
-        beforeStep(`sync stage ${part.root}`)
-        must(files.at.syncAll(open.real), 'synced', '')
-        return journalOf(files, open, part, survey, stage, empty[index]?.besides ?? [])
-      } finally {
-        closeRoot(open)
-      }
+      using _open = atEnd(() => closeRoot(open))
+      sizeBytes += buildStage(files, open, part.plan.builds, beforeStep)
+      beforeStep(`sync stage ${part.root}`)
+      must(files.at.syncAll(open.real), 'synced', '')
+      return journalOf(files, open, part, survey, stage, empty[index]?.besides ?? [])
     })
     journal = { ...journal, state: 'committed', roots }
     beforeStep('journal committed')
     writeJournal(directory, journal)
   } catch (error) {
-    removeStages(files, directory, branch, { ...journal, roots: empty })
+    removeStages(merging, { ...journal, roots: empty })
     removeJournal(directory)
     if (error instanceof StepFailure) return { kind: 'failed', reason: error.message, path: error.path }
     throw error
   }
   try {
-    applyForward(files, branch, journal, beforeStep)
+    applySteps(merging, journal, false)
   } catch (error) {
-    return takeBack(files, directory, branch, journal, error, beforeStep)
+    return takeBack(merging, journal, error)
   }
-  finish(files, directory, branch, journal, beforeStep)
+  finish(merging, journal)
   return { kind: 'done', sizeBytes }
 }
 
 /** After a step that failed: everything as it was. */
-function takeBack(
-  files: Files,
-  directory: string,
-  branch: Branch,
-  journal: Journal,
-  cause: unknown,
-  beforeStep: BeforeStep,
-): Extract<Attempt, { kind: 'failed' }> {
-  const takenBack = applyBackward(files, branch, journal, beforeStep)
-  recordTouched(files, directory, branch, journal, takenBack)
-  clear(files, directory, branch, { ...journal, ended: 'rolled_back' }, beforeStep)
+function takeBack(merging: Merging, journal: Journal, cause: unknown): Extract<Attempt, { kind: 'failed' }> {
+  const takenBack = applySteps(merging, journal, true)
+  recordTouched(merging, journal, takenBack)
+  clear(merging, { ...journal, ended: 'rolled_back' })
   if (cause instanceof StepFailure)
     return { kind: 'failed', reason: cause.message, path: cause.path, errno: cause.errno }
   return { kind: 'failed', reason: cause instanceof Error ? cause.message : String(cause) }
 }
 
 /** After all steps: what the branch itself has to forget. */
-function finish(
-  files: Files,
-  directory: string,
-  branch: Branch,
-  journal: Journal,
-  beforeStep: BeforeStep,
-): void {
+function finish(merging: Merging, journal: Journal): void {
+  const { files, branch, beforeStep, directory } = merging
   beforeStep('record')
-  recordTouched(files, directory, branch, journal, undefined)
+  recordTouched(merging, journal, undefined)
   const left = journal.roots.map((part) => {
     const watched = part.merged.filter(({ isWatched }) => isWatched).map(({ path }) => path)
     return identities(files, rootOf(branch, part), watched).map(
@@ -219,17 +204,12 @@ function finish(
   const applied: Journal = { ...journal, state: 'applied', left }
   beforeStep('journal applied')
   writeJournal(directory, applied)
-  finishUpper(files, directory, branch, applied, beforeStep)
+  finishUpper(merging, applied)
 }
 
-function finishUpper(
-  files: Files,
-  directory: string,
-  branch: Branch,
-  journal: Journal,
-  beforeStep: BeforeStep,
-): void {
-  applyUpper(files, branch, journal, beforeStep)
+function finishUpper(merging: Merging, journal: Journal): void {
+  const { directory, beforeStep } = merging
+  applyUpper(merging, journal)
   const hasMoved = journal.roots.some(({ steps }) => steps.some(({ place }) => place.startsWith('m')))
   if (hasMoved) outdateCheckpoints(directory)
   beforeStep('journal done')
@@ -247,7 +227,7 @@ export function resumeMerge(
   beforeStep: BeforeStep = NOTHING,
 ): ResumeResult {
   resumeRestore(syscalls, directory, branch)
-  const files = createFiles(syscalls)
+  const merging: Merging = { files: createFiles(syscalls), directory, branch, beforeStep }
   const journal = readJournal(directory)
   if (journal === undefined) return { kind: 'none' }
   const { id } = journal
@@ -255,27 +235,27 @@ export function resumeMerge(
     case 'done':
       return { kind: 'none' }
     case 'clearing':
-      clear(files, directory, branch, journal, beforeStep)
+      clear(merging, journal)
       if (journal.ended === 'undone') return { kind: 'finished', id, what: 'undo' }
       if (journal.ended === undefined) return { kind: 'none' }
       return { kind: 'rolled_back', id, reason: 'a step could not be done' }
     case 'staging':
-      clear(files, directory, branch, { ...journal, ended: 'rolled_back' }, beforeStep)
+      clear(merging, { ...journal, ended: 'rolled_back' })
       return { kind: 'rolled_back', id, reason: 'it had not begun to change anything' }
     case 'committed':
       try {
-        applyForward(files, branch, journal, beforeStep)
+        applySteps(merging, journal, false)
       } catch (error) {
-        const { reason } = takeBack(files, directory, branch, journal, error, beforeStep)
+        const { reason } = takeBack(merging, journal, error)
         return { kind: 'rolled_back', id, reason }
       }
-      finish(files, directory, branch, journal, beforeStep)
+      finish(merging, journal)
       return { kind: 'finished', id, what: 'merge' }
     case 'applied':
-      finishUpper(files, directory, branch, journal, beforeStep)
+      finishUpper(merging, journal)
       return { kind: 'finished', id, what: 'merge' }
     case 'undoing':
-      finishUndo(files, directory, branch, journal, beforeStep)
+      finishUndo(merging, journal)
       return { kind: 'finished', id, what: 'undo' }
   }
 }
@@ -287,7 +267,7 @@ export function undoMerge(
   branch: Branch,
   beforeStep: BeforeStep = NOTHING,
 ): UndoResult {
-  const files = createFiles(syscalls)
+  const merging: Merging = { files: createFiles(syscalls), directory, branch, beforeStep }
   const journal = readJournal(directory)
   if (journal === undefined) return { kind: 'none' }
   if (journal.state !== 'done') {
@@ -296,67 +276,55 @@ export function undoMerge(
       `Merge ${journal.id} of this branch was ended by a crash and has to be resumed.`,
     )
   }
-  const paths: ChosenPath[] = []
-  for (const [index, part] of journal.roots.entries()) {
-    const expected = journal.left[index] ?? []
-    const now = identities(
-      files,
-      rootOf(branch, part),
-      expected.map(([path]) => path),
-    )
-    for (const [at, [path, inode, changedNs]] of expected.entries())
-      if (now[at]?.[1] !== inode || now[at]?.[2] !== changedNs)
-        paths.push({ root: part.root, path: nameBytes(path) })
-    paths.push(...missingParents(files, branch, part))
-  }
+  const paths = journal.roots.flatMap((part, index) => {
+    const moved = part.steps.filter(({ op }) => op === 'put')
+    // Directories that were moved have to be where the merge has put them.
+    const parents = moved.map(({ path, inode }) => [path, inode, undefined] as const)
+    return [
+      ...changedSince(merging, part, journal.left[index] ?? []),
+      ...changedSince(merging, part, parents),
+    ]
+  })
   if (paths.length > 0) return { kind: 'conflicts', id: journal.id, paths }
   beforeStep('journal undoing')
   writeJournal(directory, { ...journal, state: 'undoing' })
-  const notInBranch = finishUndo(files, directory, branch, journal, beforeStep)
+  const notInBranch = finishUndo(merging, journal)
   const count = journal.roots.reduce((sum, part) => sum + part.merged.length, 0)
   return { kind: 'undone', id: journal.id, paths: count, notInBranch }
 }
 
-/** Moved directories that are no longer where the merge has put them. */
-function missingParents(files: Files, branch: Branch, part: RootJournal): ChosenPath[] {
-  const moved = part.steps.filter((step) => step.op === 'put')
-  const now = identities(
-    files,
-    rootOf(branch, part),
-    moved.map(({ path }) => path),
-  )
-  return moved
-    .filter((step, index) => now[index]?.[1] !== step.inode)
-    .map(({ path }) => ({ root: part.root, path: nameBytes(path) }))
+/** Paths where something else lies than is expected there. */
+function changedSince(
+  { files, branch }: Merging,
+  part: RootJournal,
+  expected: readonly (readonly [path: BytePath, inode: bigint, changedNs: bigint | undefined])[],
+): ChosenPath[] {
+  const places = expected.map(([path]) => path)
+  const now = identities(files, rootOf(branch, part), places)
+  return expected.flatMap(([path, inode, changedNs], at) => {
+    const [, inodeNow, changedNow] = now[at] ?? []
+    const isSame = inodeNow === inode && (changedNs === undefined || changedNow === changedNs)
+    return isSame ? [] : [{ root: part.root, path: nameBytes(path) }]
+  })
 }
 
-function finishUndo(
-  files: Files,
-  directory: string,
-  branch: Branch,
-  journal: Journal,
-  beforeStep: BeforeStep,
-): ChosenPath[] {
-  const takenBack = applyBackward(files, branch, journal, beforeStep)
+function finishUndo(merging: Merging, journal: Journal): ChosenPath[] {
+  const { beforeStep } = merging
+  const takenBack = applySteps(merging, journal, true)
   beforeStep('record')
-  recordTouched(files, directory, branch, journal, takenBack)
-  const missing = restoreUpper(files, branch, journal, beforeStep)
-  clear(files, directory, branch, { ...journal, ended: 'undone' }, beforeStep)
+  recordTouched(merging, journal, takenBack)
+  const missing = restoreUpper(merging, journal)
+  clear(merging, { ...journal, ended: 'undone' })
   return missing.map(({ root, path }) => ({ root, path: nameBytes(path) }))
 }
 
 /** Removes what a merge needed: in parts, so that it is of no use from now on, whatever comes. */
-function clear(
-  files: Files,
-  directory: string,
-  branch: Branch,
-  journal: Journal,
-  beforeStep: BeforeStep,
-): void {
+function clear(merging: Merging, journal: Journal): void {
+  const { directory, beforeStep } = merging
   beforeStep('journal clearing')
   writeJournal(directory, { ...journal, state: 'clearing', left: [] })
   beforeStep('remove stages')
-  removeStages(files, directory, branch, journal)
+  removeStages(merging, journal)
   beforeStep('remove journal')
   removeJournal(directory)
 }
@@ -364,5 +332,6 @@ function clear(
 /** Removes what is kept for taking back the last merge; the next merge and a drop do so too. */
 export function forgetMerge(syscalls: Syscalls, directory: string, branch: Branch): void {
   const journal = readJournal(directory)
-  if (journal?.state === 'done') clear(createFiles(syscalls), directory, branch, journal, NOTHING)
+  if (journal?.state === 'done')
+    clear({ files: createFiles(syscalls), directory, branch, beforeStep: NOTHING }, journal)
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { closeSync } from 'node:fs'
+import { closing } from '../../../base/closing.node.ts'
 import { descriptorPath, RENAME_NOREPLACE } from '../../kernel/at.node.ts'
 import { ERRNO } from '../../kernel/syscalls.node.ts'
 import type { Branch } from '../files/branch.ts'
@@ -25,33 +25,48 @@ import { rootOf } from './merge-stage.node.ts'
 /** S_IFCHR with device 0: a whiteout. */
 const CHARACTER_DEVICE = 0o020000
 
+export type BeforeStep = (name: string) => void
+
+/** What all parts of a merge work with: `directory` is the branch's own. */
+export type Merging = {
+  readonly files: Files
+  readonly directory: string
+  readonly branch: Branch
+  readonly beforeStep: BeforeStep
+}
+
+/** The time of an open directory is afterwards what it was. */
+export function keepingTime(files: Files, directory: number, work: () => void): void {
+  const times = statName(directory, '.')
+  work()
+  if (times !== undefined)
+    files.at.setTimes(directory, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
+}
+
 /** Takes out of the upper directories what has been merged. */
-export function applyUpper(files: Files, branch: Branch, journal: Journal, beforeStep: BeforeStep): void {
+export function applyUpper({ files, branch, beforeStep }: Merging, journal: Journal): void {
   for (const part of journal.roots) {
     const store = openRoot(rootOf(branch, part).store)
-    try {
-      if (part.stage === 'root') hideStage(files, store, stageName(journal.id))
-      if (part.upper.length === 0) continue
-      const kept = keptName(journal.id)
-      const made = files.at.makeDirectory(store, nameBytes(kept), 0o700)
-      if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('made', kept, made)
-      withDirectory(files, store, kept, (keep) =>
-        withDirectory(files, store, 'upper', (upper) => {
-          for (const [index, step] of part.upper.entries()) {
-            beforeStep(`upper ${part.root} ${index}`)
-            if (step.op === 'index') {
-              const result = moveIndex(files, store, keep, step.path, step.place, false)
-              if (result < 0 && result !== -ERRNO.ENOENT && result !== -ERRNO.EEXIST)
-                throw fileError('taken out of the index', step.path, result)
-            } else if (step.op === 'links') countLinks(files, store, step.path, step.more)
-            else upperForward(files, upper, keep, step, branch)
-          }
-        }),
-      )
-      must(files.at.syncAll(store), 'synced', kept)
-    } finally {
-      closeSync(store)
-    }
+    using _store = closing(store)
+    if (part.stage === 'root') hideStage(files, store, stageName(journal.id))
+    if (part.upper.length === 0) continue
+    const kept = keptName(journal.id)
+    const made = files.at.makeDirectory(store, nameBytes(kept), 0o700)
+    if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('made', kept, made)
+    withDirectory(files, store, kept, (keep) =>
+      withDirectory(files, store, 'upper', (upper) => {
+        for (const [index, step] of part.upper.entries()) {
+          beforeStep(`upper ${part.root} ${index}`)
+          if (step.op === 'index') {
+            const result = moveIndex(files, store, keep, step.path, step.place, false)
+            if (result < 0 && result !== -ERRNO.ENOENT && result !== -ERRNO.EEXIST)
+              throw fileError('taken out of the index', step.path, result)
+          } else if (step.op === 'links') countLinks(files, store, step.path, step.more)
+          else upperForward(files, upper, keep, step, branch)
+        }
+      }),
+    )
+    must(files.at.syncAll(store), 'synced', kept)
   }
 }
 
@@ -88,22 +103,18 @@ function countLinks(files: Files, store: number, name: BytePath, more: number): 
 
 /** What is kept at the top of the real root is not for the branch to see. */
 function hideStage(files: Files, store: number, name: BytePath): void {
-  withDirectory(files, store, 'upper', (upper) => {
-    const times = statName(upper, '.')
-    const made = files.at.makeNode(upper, nameBytes(name), CHARACTER_DEVICE, 0)
-    if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('hidden from the branch', name, made)
-    if (times !== undefined)
-      files.at.setTimes(upper, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
-  })
+  withDirectory(files, store, 'upper', (upper) =>
+    keepingTime(files, upper, () => {
+      const made = files.at.makeNode(upper, nameBytes(name), CHARACTER_DEVICE, 0)
+      if (made < 0 && made !== -ERRNO.EEXIST) throw fileError('hidden from the branch', name, made)
+    }),
+  )
 }
 
 export function showStage(files: Files, store: number, name: BytePath): void {
-  withDirectory(files, store, 'upper', (upper) => {
-    const times = statName(upper, '.')
-    const removed = files.at.unlink(upper, nameBytes(name))
-    if (removed >= 0 && times !== undefined)
-      files.at.setTimes(upper, nameBytes('.'), { accessedNs: undefined, modifiedNs: times.mtimeNs })
-  })
+  withDirectory(files, store, 'upper', (upper) =>
+    keepingTime(files, upper, () => files.at.unlink(upper, nameBytes(name))),
+  )
 }
 
 function upperForward(files: Files, upper: number, keep: number, step: DirectoryStep, branch: Branch): void {
@@ -135,33 +146,28 @@ function upperForward(files: Files, upper: number, keep: number, step: Directory
 
 /** Brings back into the upper directories what was taken out. @returns paths where the branch has something else now */
 export function restoreUpper(
-  files: Files,
-  branch: Branch,
+  { files, branch, beforeStep }: Merging,
   journal: Journal,
-  beforeStep: BeforeStep,
 ): { root: number; path: BytePath }[] {
   const missing: { root: number; path: BytePath }[] = []
   for (const part of journal.roots) {
     const store = openRoot(rootOf(branch, part).store)
-    try {
-      withDirectory(files, store, keptName(journal.id), (keep) =>
-        withDirectory(files, store, 'upper', (upper) => {
-          const [times, others] = [
-            part.upper.filter(({ op }) => op === 'time'),
-            part.upper.filter(({ op }) => op !== 'time').toReversed(),
-          ]
-          for (const [index, step] of [...others, ...times].entries()) {
-            beforeStep(`back upper ${part.root} ${index}`)
-            if (step.op === 'index') moveIndex(files, store, keep, step.path, step.place, true)
-            else if (step.op !== 'links' && !upperBackward(files, upper, keep, step, branch))
-              missing.push({ root: part.root, path: step.path })
-          }
-        }),
-      )
-      must(files.at.syncAll(store), 'synced', '')
-    } finally {
-      closeSync(store)
-    }
+    using _store = closing(store)
+    withDirectory(files, store, keptName(journal.id), (keep) =>
+      withDirectory(files, store, 'upper', (upper) => {
+        const [times, others] = [
+          part.upper.filter(({ op }) => op === 'time'),
+          part.upper.filter(({ op }) => op !== 'time').toReversed(),
+        ]
+        for (const [index, step] of [...others, ...times].entries()) {
+          beforeStep(`back upper ${part.root} ${index}`)
+          if (step.op === 'index') moveIndex(files, store, keep, step.path, step.place, true)
+          else if (step.op !== 'links' && !upperBackward(files, upper, keep, step, branch))
+            missing.push({ root: part.root, path: step.path })
+        }
+      }),
+    )
+    must(files.at.syncAll(store), 'synced', '')
   }
   return missing
 }
@@ -191,5 +197,3 @@ function upperBackward(
   })
   return done ?? false
 }
-
-export type BeforeStep = (name: string) => void

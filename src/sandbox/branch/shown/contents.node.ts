@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, readFileSync, readlinkSync } from 'node:fs'
 import { deflateSync } from 'node:zlib'
+import { closing } from '../../../base/closing.node.ts'
 import { SassError } from '../../../errors.ts'
 import { descriptorPath } from '../../kernel/at.node.ts'
 import { DIFF_BINARY_BYTES, DIFF_TEXT_BYTES } from '../../limits.ts'
@@ -296,24 +297,20 @@ export function* diffBranch(
     if (found.length === 0) continue
     if (branch.roots.length > 1) yield Buffer.from(`# in ${shownBytes(Buffer.from(root.path))}\n`)
     const [real, store] = [openRoot(root.path), openRoot(root.store)]
-    try {
-      for (const finding of found) {
-        for (const pair of pairsOf(files, finding, all, real, store)) {
-          if (typeof pair === 'string') {
-            if (form === 'patch') yield Buffer.from(pair)
-          } else if (form === 'patch') yield Buffer.from(patchOf(pair), 'latin1')
-          else {
-            const { line, inserted, deleted } = statOf(pair)
-            totals.files++
-            totals.inserted += inserted
-            totals.deleted += deleted
-            yield Buffer.from(line, 'latin1')
-          }
+    using _closed = closing(real, store)
+    for (const finding of found) {
+      for (const pair of pairsOf(files, finding, all, real, store)) {
+        if (typeof pair === 'string') {
+          if (form === 'patch') yield Buffer.from(pair)
+        } else if (form === 'patch') yield Buffer.from(patchOf(pair), 'latin1')
+        else {
+          const { line, inserted, deleted } = statOf(pair)
+          totals.files++
+          totals.inserted += inserted
+          totals.deleted += deleted
+          yield Buffer.from(line, 'latin1')
         }
       }
-    } finally {
-      closeSync(real)
-      closeSync(store)
     }
   }
   if (form === 'stat')

@@ -10,6 +10,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { closing } from '../../../base/closing.node.ts'
 import { readBounded, replaceFile, syncDirectory } from '../../../base/files.node.ts'
 import { SassError } from '../../../errors.ts'
 import { RENAME_NOREPLACE } from '../../kernel/at.node.ts'
@@ -69,17 +70,21 @@ function folderOf(directory: string, number: number): string {
   return join(directory, FOLDER, String(number))
 }
 
+/** What was copied of trees. */
+type TreeSum = {
+  readonly look: Look
+  readonly counts: { files: number; sizeBytes: number }
+  digest(): string
+}
+
 /** A digest of trees in the order in which they are copied, the same however the file system keeps them. */
-function createTreeSum(files: Files): { readonly look: Look; digest(): string } {
+function createTreeSum(files: Files): TreeSum {
   const sum = createHash('sha256')
   const { digestLike } = createReader(files, NO_BUDGET)
   const contentOf = (directory: number, name: BytePath, path: BytePath, sizeBytes: number) => {
     const descriptor = openFile(files, directory, name, path)
-    try {
-      return digestLike(descriptor, sizeBytes, { dataSha256: '' }, path)
-    } finally {
-      closeSync(descriptor)
-    }
+    using _descriptor = closing(descriptor)
+    return digestLike(descriptor, sizeBytes, { dataSha256: '' }, path)
   }
   const hex = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString('hex')
   return {
@@ -91,6 +96,7 @@ function createTreeSum(files: Files): { readonly look: Look; digest(): string } 
         JSON.stringify([path, type, mode, uid, gid, sizeBytes, device, hex(target), others, content]),
       )
     },
+    counts: { files: 0, sizeBytes: 0 },
     digest: () => sum.digest('hex'),
   }
 }
@@ -113,17 +119,14 @@ export function makeCheckpoint(
   // What has no facts is from one that a crash ended.
   if (existsSync(folder)) removeBeneath(files, join(directory, FOLDER), String(number))
   mkdirSync(folder, { mode: OWN_MODE })
-  const counts = { files: 0, sizeBytes: 0 }
   const sum = createTreeSum(files)
   try {
     for (const [index, root] of branch.roots.entries()) {
       const target = join(folder, String(index))
       mkdirSync(target, { mode: OWN_MODE })
-      const copied = copyTrees(files, branch, root.store, target, sum.look, (place, name) => [place, name])
-      counts.files += copied.files
-      counts.sizeBytes += copied.sizeBytes
+      copyTrees(files, branch, root.store, target, sum, (place) => place)
     }
-    const checkpoint: Checkpoint = { number, label, madeAtMs: nowMs, ...counts, sha256: sum.digest() }
+    const checkpoint: Checkpoint = { number, label, madeAtMs: nowMs, ...sum.counts, sha256: sum.digest() }
     syncAt(files, folder)
     replaceFile(join(folder, FACTS), Buffer.from(`${JSON.stringify(checkpoint)}\n`), MODE)
     syncDirectory(join(directory, FOLDER))
@@ -136,47 +139,39 @@ export function makeCheckpoint(
 
 function syncAt(files: Files, path: string): void {
   const descriptor = openRoot(path)
-  try {
-    must(files.at.syncAll(descriptor), 'synced', Buffer.from(path).toString('latin1'))
-  } finally {
-    closeSync(descriptor)
-  }
+  using _descriptor = closing(descriptor)
+  must(files.at.syncAll(descriptor), 'synced', Buffer.from(path).toString('latin1'))
 }
 
 function removeBeneath(files: Files, directory: string, name: string): void {
   const parent = openRoot(directory)
-  try {
-    removeTree(files, parent, Buffer.from(name).toString('latin1'))
-  } finally {
-    closeSync(parent)
-  }
+  using _parent = closing(parent)
+  removeTree(files, parent, Buffer.from(name).toString('latin1'))
 }
 
-/** Copies all trees of a root from one directory to another, which exists. */
+/** Copies all trees of a root from one directory to another, which exists; `sourceOf`: where a tree is in the first. */
 function copyTrees(
   files: Files,
   branch: Branch,
   from: string,
   to: string,
-  look: Look,
-  names: (place: string, name: string) => readonly [string, string],
-): { files: number; sizeBytes: number } {
-  const counts = { files: 0, sizeBytes: 0 }
+  sum: TreeSum,
+  sourceOf: (place: string, name: string) => string,
+): void {
   const linked = new Map<bigint, { root: number; path: BytePath }>()
   const open: number[] = []
   try {
     for (const [place, name] of treesOf(branch)) {
-      const [source, target] = names(place, name)
-      if (!existsSync(join(from, source))) continue
-      mkdirSync(join(to, target), { mode: OWN_MODE })
-      const [a, b] = [openRoot(join(from, source)), openRoot(join(to, target))]
+      const source = join(from, sourceOf(place, name))
+      if (!existsSync(source)) continue
+      mkdirSync(join(to, name), { mode: OWN_MODE })
+      const [a, b] = [openRoot(source), openRoot(join(to, name))]
       open.push(a, b)
-      const copied = copyTree(files, a, b, linked, look)
+      const copied = copyTree(files, a, b, linked, sum.look)
       if (name === 'index') continue
-      counts.files += copied.files
-      counts.sizeBytes += copied.sizeBytes
+      sum.counts.files += copied.files
+      sum.counts.sizeBytes += copied.sizeBytes
     }
-    return counts
   } finally {
     for (const descriptor of open) closeSync(descriptor)
   }
@@ -224,26 +219,16 @@ export function restoreCheckpoint(
     )
   }
   resumeRestore(syscalls, directory, branch)
-  const counts = { files: 0, sizeBytes: 0 }
   const sum = createTreeSum(files)
   for (const [index, root] of branch.roots.entries()) {
     removeBeneath(files, root.store, NEW)
     mkdirSync(join(root.store, NEW), { mode: OWN_MODE })
-    const copied = copyTrees(
-      files,
-      branch,
-      join(folder, String(index)),
-      join(root.store, NEW),
-      sum.look,
-      (_place, name) => [name, name],
-    )
-    counts.files += copied.files
-    counts.sizeBytes += copied.sizeBytes
+    copyTrees(files, branch, join(folder, String(index)), join(root.store, NEW), sum, (_, name) => name)
     syncAt(files, root.store)
   }
   checkWhole(
     listCheckpoints(directory).find((each) => each.number === number),
-    { ...counts, sha256: sum.digest() },
+    { ...sum.counts, sha256: sum.digest() },
   )
   const restore: Restore = { state: 'clearing', number }
   writeState(directory, restore)
@@ -312,14 +297,10 @@ function moveAll(files: Files, root: BranchRoot, from: string, to: string): void
   if (!existsSync(join(root.store, from))) return
   mkdirSync(join(root.store, to), { recursive: true, mode: OWN_MODE })
   const [source, target] = [openRoot(join(root.store, from)), openRoot(join(root.store, to))]
-  try {
-    for (const name of namesIn(source, from)) {
-      const bytes = nameBytes(name)
-      must(files.at.rename(source, bytes, target, bytes, RENAME_NOREPLACE), 'moved', name)
-    }
-  } finally {
-    closeSync(source)
-    closeSync(target)
+  using _closed = closing(source, target)
+  for (const name of namesIn(source, from)) {
+    const bytes = nameBytes(name)
+    must(files.at.rename(source, bytes, target, bytes, RENAME_NOREPLACE), 'moved', name)
   }
 }
 
@@ -327,20 +308,13 @@ function moveAll(files: Files, root: BranchRoot, from: string, to: string): void
 function likeBefore(files: Files, root: BranchRoot, from: string, to: string): void {
   if (!existsSync(from)) return
   const store = openRoot(root.store)
-  try {
-    const source = openRoot(from)
-    const target = must(openDirectory(files, store, to), 'opened', to)
-    try {
-      const { shown } = readAttributes(files, source, '.', from, undefined)
-      const node = nodeOf(source, '.', from, statDirectory(source), shown)
-      applyAttributes(files, target, '', attributesOfNode(node), false, to)
-    } finally {
-      closeSync(source)
-      closeSync(target)
-    }
-  } finally {
-    closeSync(store)
-  }
+  using _store = closing(store)
+  const source = openRoot(from)
+  const target = must(openDirectory(files, store, to), 'opened', to)
+  using _closed = closing(source, target)
+  const { shown } = readAttributes(files, source, '.', from, undefined)
+  const node = nodeOf(source, '.', from, statDirectory(source), shown)
+  applyAttributes(files, target, '', attributesOfNode(node), false, to)
 }
 
 export function removeCheckpoint(syscalls: Syscalls, directory: string, number: number): void {

@@ -5,6 +5,7 @@
  */
 
 import { closeSync } from 'node:fs'
+import { closing } from '../../../base/closing.node.ts'
 import {
   type Files,
   must,
@@ -51,38 +52,35 @@ export function copyTree(
     const path = next
     withDirectory(files, from, path, (source) => {
       const target = must(openDirectory(files, to, path), 'opened', path)
-      try {
-        const own = nodeOf(source, '.', path, statDirectory(source), rawAttributes(files, source, '.', path))
-        finished.push({ path, node: own })
-        look?.(source, '.', path, own)
-        for (const name of namesIn(source, path)) {
-          const inner = joinPath(path, name)
-          const stats = statName(source, name)
-          if (stats === undefined) continue
-          if (stats.isDirectory()) {
-            must(files.at.makeDirectory(target, nameBytes(name), OWN_MODE), 'made', inner)
-            waiting.push(inner)
-            continue
-          }
-          counts.files++
-          const known = linked.get(stats.ino)
-          const node = nodeOf(source, name, inner, stats, rawAttributes(files, source, name, inner))
-          look?.(source, name, inner, node, known?.path)
-          if (known !== undefined) {
-            const result = withDirectory(files, known.root, parentPath(known.path), (directory) =>
-              files.at.link(directory, nameBytes(namePath(known.path)), target, nameBytes(name)),
-            )
-            must(result ?? -2, 'linked', inner)
-            continue
-          }
-          if (node.type === 'file') copyFile(files, [source, name], [target, name], node, inner)
-          else makeSpecial(files, target, name, node, inner)
-          applyAttributes(files, target, name, attributesOfNode(node), node.type === 'symlink', inner, true)
-          if (stats.isFile()) counts.sizeBytes += node.sizeBytes
-          if (stats.nlink > 1n) linked.set(stats.ino, { root: to, path: inner })
+      using _target = closing(target)
+      const own = nodeOf(source, '.', path, statDirectory(source), rawAttributes(files, source, '.', path))
+      finished.push({ path, node: own })
+      look?.(source, '.', path, own)
+      for (const name of namesIn(source, path)) {
+        const inner = joinPath(path, name)
+        const stats = statName(source, name)
+        if (stats === undefined) continue
+        if (stats.isDirectory()) {
+          must(files.at.makeDirectory(target, nameBytes(name), OWN_MODE), 'made', inner)
+          waiting.push(inner)
+          continue
         }
-      } finally {
-        closeSync(target)
+        counts.files++
+        const known = linked.get(stats.ino)
+        const node = nodeOf(source, name, inner, stats, rawAttributes(files, source, name, inner))
+        look?.(source, name, inner, node, known?.path)
+        if (known !== undefined) {
+          const result = withDirectory(files, known.root, parentPath(known.path), (directory) =>
+            files.at.link(directory, nameBytes(namePath(known.path)), target, nameBytes(name)),
+          )
+          must(result ?? -2, 'linked', inner)
+          continue
+        }
+        if (node.type === 'file') copyFile(files, [source, name], [target, name], node, inner)
+        else makeSpecial(files, target, name, node, inner)
+        applyAttributes(files, target, name, attributesOfNode(node), node.type === 'symlink', inner, true)
+        if (stats.isFile()) counts.sizeBytes += node.sizeBytes
+        if (stats.nlink > 1n) linked.set(stats.ino, { root: to, path: inner })
       }
     })
   }

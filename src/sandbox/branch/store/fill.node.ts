@@ -4,8 +4,9 @@
  * @module
  */
 
-import { closeSync, mkdirSync, statSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { closing } from '../../../base/closing.node.ts'
 import { isWithin } from '../../../base/text/lexical-path.ts'
 import { SassError } from '../../../errors.ts'
 import type { Syscalls } from '../../kernel/syscalls.node.ts'
@@ -27,34 +28,27 @@ function refusal(problem: string): SassError {
 function measure(files: Files, path: string, limitBytes: number): number {
   let bytes = 0
   const root = openRoot(path)
-  try {
-    const waiting: BytePath[] = ['']
-    for (let next = waiting.pop(); next !== undefined && bytes <= limitBytes; next = waiting.pop()) {
-      const here = next
-      withDirectory(files, root, here, (directory) => {
-        for (const name of namesIn(directory, here)) {
-          const stats = statName(directory, name)
-          if (stats?.isDirectory()) waiting.push(joinPath(here, name))
-          else bytes += Number(stats?.size ?? 0)
-        }
-      })
-    }
-    return bytes
-  } finally {
-    closeSync(root)
+  using _root = closing(root)
+  const waiting: BytePath[] = ['']
+  for (let next = waiting.pop(); next !== undefined && bytes <= limitBytes; next = waiting.pop()) {
+    const here = next
+    withDirectory(files, root, here, (directory) => {
+      for (const name of namesIn(directory, here)) {
+        const stats = statName(directory, name)
+        if (stats?.isDirectory()) waiting.push(joinPath(here, name))
+        else bytes += Number(stats?.size ?? 0)
+      }
+    })
   }
+  return bytes
 }
 
 function fillRoot(syscalls: Syscalls, root: BranchRoot): string {
   const copy = copyOf(root)
   mkdirSync(copy, { mode: MODE })
   const [from, to] = [openRoot(root.path), openRoot(copy)]
-  try {
-    copyTree(createFiles(syscalls), from, to, new Map())
-  } finally {
-    closeSync(from)
-    closeSync(to)
-  }
+  using _both = closing(from, to)
+  copyTree(createFiles(syscalls), from, to, new Map())
   const probe = join(root.store, 'copied')
   mkdirSync(probe, { mode: MODE })
   return String(statSync(probe, { bigint: true }).ctimeNs)

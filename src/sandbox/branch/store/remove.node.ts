@@ -5,7 +5,7 @@
  * @module
  */
 
-import { closeSync } from 'node:fs'
+import { closing } from '../../../base/closing.node.ts'
 import { RENAME_NOREPLACE } from '../../kernel/at.node.ts'
 import { ERRNO } from '../../kernel/syscalls.node.ts'
 import { REMOVED_DEPTH, REMOVED_NAMES } from '../../limits.ts'
@@ -60,15 +60,12 @@ function empty(files: Files, top: number, directory: number, depth: number, budg
       }
       const inner = enter(files, directory, name)
       if (inner === undefined) throw fileError('removed', name, result)
-      try {
-        if (depth >= REMOVED_DEPTH) {
-          moveUp(files, top, directory, name)
-          continue
-        }
-        empty(files, top, inner, depth + 1, budget)
-      } finally {
-        closeSync(inner)
+      using _inner = closing(inner)
+      if (depth >= REMOVED_DEPTH) {
+        moveUp(files, top, directory, name)
+        continue
       }
+      empty(files, top, inner, depth + 1, budget)
       if (budget.left <= 0) return
       must(files.at.removeDirectory(directory, nameBytes(name)), 'removed', name)
       budget.left--
@@ -88,12 +85,9 @@ export function removeSome(files: Files, parent: number, name: BytePath, entries
     must(files.at.unlink(parent, nameBytes(name)), 'removed', name)
     return true
   }
+  using _top = closing(top)
   const budget: Budget = { left: entries }
-  try {
-    empty(files, top, top, 0, budget)
-  } finally {
-    closeSync(top)
-  }
+  empty(files, top, top, 0, budget)
   if (budget.left <= 0) return false
   must(files.at.removeDirectory(parent, nameBytes(name)), 'removed', name)
   return true
@@ -104,9 +98,6 @@ export function removeTree(files: Files, root: number, path: BytePath): void {
   const parent = openDirectory(files, root, parentPath(path))
   if (isNoDirectory(parent)) return
   must(parent, 'opened', path)
-  try {
-    removeSome(files, parent, namePath(path), Number.POSITIVE_INFINITY)
-  } finally {
-    closeSync(parent)
-  }
+  using _parent = closing(parent)
+  removeSome(files, parent, namePath(path), Number.POSITIVE_INFINITY)
 }

@@ -7,6 +7,7 @@
  */
 
 import { readSync, writeSync } from 'node:fs'
+import { closing } from '../../../base/closing.node.ts'
 import { descriptorPath, O_CREAT, O_EXCL, O_NOFOLLOW, O_PATH, O_RDONLY } from '../../kernel/at.node.ts'
 import { ERRNO, O_NONBLOCK, O_RDWR } from '../../kernel/syscalls.node.ts'
 import { SURVEY_READ_BYTES } from '../../limits.ts'
@@ -118,12 +119,9 @@ export function setMode(files: Files, directory: number, name: BytePath, mode: n
     'opened',
     path,
   )
-  try {
-    const self = Buffer.from(`/proc/self/fd/${descriptor}\0`)
-    must(files.syscalls.byNumber('fchmodat', -100, self, mode, 0), 'given its mode', path)
-  } finally {
-    files.at.close(descriptor)
-  }
+  using _descriptor = closing(descriptor)
+  const self = Buffer.from(`/proc/self/fd/${descriptor}\0`)
+  must(files.syscalls.byNumber('fchmodat', -100, self, mode, 0), 'given its mode', path)
 }
 
 /** Sets what is given, in the order in which nothing undoes another. `isNew` skips what a new file has not. */
@@ -170,23 +168,17 @@ export function copyFile(
 ): boolean {
   const { at } = files
   const source = must(at.open(from[0], nameBytes(from[1]), O_RDONLY | O_NONBLOCK), 'read', path)
-  try {
-    checks?.before(source)
-    const flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
-    const target = must(at.open(to[0], nameBytes(to[1]), flags, 0o600), 'made', path)
-    try {
-      copyContent(files, source, target, node, path)
-      checks?.after(target)
-      const isOwn = node.uid === process.geteuid?.() && node.gid === process.getegid?.()
-      if (!isOwn || node.attributes.size > 0) return false
-      must(at.setMode(target, node.mode), 'given its mode', path)
-      return true
-    } finally {
-      at.close(target)
-    }
-  } finally {
-    at.close(source)
-  }
+  using _source = closing(source)
+  checks?.before(source)
+  const flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
+  const target = must(at.open(to[0], nameBytes(to[1]), flags, 0o600), 'made', path)
+  using _target = closing(target)
+  copyContent(files, source, target, node, path)
+  checks?.after(target)
+  const isOwn = node.uid === process.geteuid?.() && node.gid === process.getegid?.()
+  if (!isOwn || node.attributes.size > 0) return false
+  must(at.setMode(target, node.mode), 'given its mode', path)
+  return true
 }
 
 /** A new node that is neither file nor directory. */

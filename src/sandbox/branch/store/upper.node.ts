@@ -6,6 +6,7 @@
  */
 
 import { lstatSync, mkdirSync } from 'node:fs'
+import { closing } from '../../../base/closing.node.ts'
 import { SassError } from '../../../errors.ts'
 import { AT_FDCWD, createAt, O_DIRECTORY } from '../../kernel/at.node.ts'
 import type { Syscalls } from '../../kernel/syscalls.node.ts'
@@ -40,10 +41,7 @@ export function makeUpper(syscalls: Syscalls, root: BranchRoot): void {
   }
   const descriptor = at.open(AT_FDCWD, upper, O_DIRECTORY)
   must('The directory', descriptor)
-  try {
-    must('The mode', at.setMode(descriptor, Number(mode & 0o7777n)))
-  } finally {
-    at.close(descriptor)
-  }
+  using _descriptor = closing(descriptor)
+  must('The mode', at.setMode(descriptor, Number(mode & 0o7777n)))
   must('The times', at.setTimes(AT_FDCWD, upper, { accessedNs: atimeNs, modifiedNs: mtimeNs }))
 }

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { closing } from '../../../base/closing.node.ts'
 import { AT_EMPTY_PATH, type Name, O_PATH } from '../../kernel/at.node.ts'
 import {
   type Files,
@@ -85,12 +86,8 @@ export function findAliases(
 ): { readonly aliases: readonly Alias[]; readonly index: RootSurvey['index'] } {
   const work = openDirectory(files, store, 'work')
   if (work < 0) return { aliases: [], index: new Map() }
-  let index: Index
-  try {
-    index = readIndex(files, work)
-  } finally {
-    files.at.close(work)
-  }
+  using _work = closing(work)
+  const index = readIndex(files, work)
   if (index.byInode.size === 0) return { aliases: [], index: new Map() }
   const above = new Map(survey.upper.map((entry) => [entry.path, entry.kind]))
   const sources = new Map([...survey.moved].map(([source, target]) => [target, source]))

@@ -8,6 +8,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import { closing } from '../../../base/closing.node.ts'
 import type { Syscalls } from '../../kernel/syscalls.node.ts'
 import type { Branch, BranchRoot } from '../files/branch.ts'
 import { createBudget, type SurveyBudget } from '../files/budget.ts'
@@ -79,18 +80,17 @@ function withAliases(
         const isSame =
           before.sizeBytes === after.sizeBytes &&
           reader.compare({ directory: real, name: namePath(base), node: before }, now, path).isSame
-        const { kinds, attributes } = metadataOf(before, after)
-        if (isSame && kinds.length === 0) return
+        const differing = metadataOf(before, after)
+        if (isSame && differing.metadata === undefined) return
         const change: Change = {
           root: index,
           path: nameBytes(path),
           kind: isSame ? 'metadata' : 'modified',
           before: factsOf(before),
           after: factsOf(after, reader.digest(now, path)),
-          ...(kinds.length > 0 ? { metadata: kinds } : {}),
-          ...(attributes.length > 0 ? { attributes } : {}),
+          ...differing,
           flags: sibling?.change.flags ?? [],
-          ...(sibling?.change.conflict === undefined ? {} : { conflict: sibling.change.conflict }),
+          conflict: sibling?.change.conflict,
         }
         findings.push({ path, base, change, before, after, source: `work/index/${entry}` })
       }),
@@ -110,50 +110,41 @@ function surveyRoot(
 ): RootSurvey {
   const isCopy = branch.level === 'copy'
   const realRoot = openRoot(root.path)
-  try {
-    const store = openRoot(root.store)
-    try {
-      const upperRoot = openRoot(`${root.store}/${isCopy ? 'copy' : 'upper'}`)
-      try {
-        const merged = record[index] ?? new Map()
-        const baseNs = BigInt(root.baseNs)
-        const volatile = volatileOf(branch, root)
-        const found = walkRoot(files, {
-          budget,
-          rootIndex: index,
-          rootPath: Buffer.from(root.path).toString('latin1'),
-          upperRoot,
-          realRoot,
-          overlay: isCopy ? undefined : branch.attributes,
-          volatile,
-          hidden,
-          baseNs,
-          copiedNs: root.copiedNs === undefined ? undefined : BigInt(root.copiedNs),
-          merged,
-        })
-        const isParentChanged = (path: BytePath): boolean => {
-          const before = found.directories.get(parentPath(path))?.before
-          if (before === undefined || before.changedNs <= baseNs) return false
-          return merged.get(before.inode) !== before.changedNs
-        }
-        const all = isCopy
-          ? found
-          : withAliases(files, realRoot, store, found, index, new Set([...hidden, ...volatile]), budget)
-        return {
-          ...all,
-          findings: withSeparated(
-            withoutIdle(withoutImpliedTimes(withRenames(explained(all.findings, isParentChanged)))),
-            all.names,
-          ),
-        }
-      } finally {
-        files.at.close(upperRoot)
-      }
-    } finally {
-      files.at.close(store)
-    }
-  } finally {
-    files.at.close(realRoot)
+  using _realRoot = closing(realRoot)
+  const store = openRoot(root.store)
+  using _store = closing(store)
+  const upperRoot = openRoot(`${root.store}/${isCopy ? 'copy' : 'upper'}`)
+  using _upperRoot = closing(upperRoot)
+  const merged = record[index] ?? new Map()
+  const baseNs = BigInt(root.baseNs)
+  const volatile = volatileOf(branch, root)
+  const found = walkRoot(files, {
+    budget,
+    rootIndex: index,
+    rootPath: Buffer.from(root.path).toString('latin1'),
+    upperRoot,
+    realRoot,
+    overlay: isCopy ? undefined : branch.attributes,
+    volatile,
+    hidden,
+    baseNs,
+    copiedNs: root.copiedNs === undefined ? undefined : BigInt(root.copiedNs),
+    merged,
+  })
+  const isParentChanged = (path: BytePath): boolean => {
+    const before = found.directories.get(parentPath(path))?.before
+    if (before === undefined || before.changedNs <= baseNs) return false
+    return merged.get(before.inode) !== before.changedNs
+  }
+  const all = isCopy
+    ? found
+    : withAliases(files, realRoot, store, found, index, new Set([...hidden, ...volatile]), budget)
+  return {
+    ...all,
+    findings: withSeparated(
+      withoutIdle(withoutImpliedTimes(withRenames(explained(all.findings, isParentChanged)))),
+      all.names,
+    ),
   }
 }
 

@@ -11,7 +11,7 @@ import { isPartialName } from '../../files/partial-name.ts'
 import { SURVEY_BEFORE_BYTES } from '../../limits.ts'
 import type { OverlayAttributes } from '../files/branch.ts'
 import { heldBytes, type SurveyBudget } from '../files/budget.ts'
-import type { Change, ConflictKind, ContentDigest } from '../files/changes.ts'
+import type { Change, ConflictKind } from '../files/changes.ts'
 import { contents, factsOf, metadataOf } from '../files/compare.node.ts'
 import {
   type Files,
@@ -26,11 +26,9 @@ import { NO_ATTRIBUTES, nodeOf, type ReadAttributes, readAttributes } from '../f
 import { checkMarks } from '../files/marks.ts'
 import { findMoved, redirectedPath } from '../files/moved.node.ts'
 import { type BytePath, createPathBytes, joinPath, parentPath } from '../files/paths.ts'
-import { createReader } from '../files/reader.node.ts'
+import { createReader, type FileAt } from '../files/reader.node.ts'
 import { type BaselineInput, createBaseline } from '../store/baseline.node.ts'
 import { flagsOf, isObeyed, isRepository } from './flags.ts'
-import type { Sides } from './walked-directory.ts'
-import { type WalkedDirectory as Directory, ELSEWHERE } from './walked-directory.ts'
 
 export type WalkInput = BaselineInput & {
   readonly budget: SurveyBudget
@@ -43,6 +41,27 @@ export type WalkInput = BaselineInput & {
   /** Names at the top that are the daemon's own. */
   readonly hidden: ReadonlySet<BytePath>
 }
+
+/** A directory on the way, and what is known of it by those that it lies in. */
+type Directory = {
+  readonly path: BytePath
+  /** Where the real directory is; undefined: there is none to compare with. */
+  readonly base: BytePath | undefined
+  /** Shows only what is above. */
+  readonly isWhole: boolean
+  /** Marks whiteouts by an attribute. */
+  readonly hasMarkedWhiteouts: boolean
+  /** In a copy: neither it nor what it lies in was touched, so that nothing in it came, went or was moved. */
+  readonly isStill: boolean
+  /** In a copy: it is where it was. Moving what it lies in would not show in the times of what is in it. */
+  readonly isFixed: boolean
+}
+
+/** Beneath what is not where it was. */
+const ELSEWHERE = { isStill: false, isFixed: false } as const
+
+const conflictOf = (isChanged: boolean | undefined): ConflictKind | undefined =>
+  isChanged ? 'changed' : undefined
 
 const isWhiteout = (stats: BigIntStats): boolean => stats.isCharacterDevice() && stats.rdev === 0n
 
@@ -86,27 +105,21 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
   function report(
     path: BytePath,
     base: BytePath,
-    change: Omit<Change, 'root' | 'path' | 'flags'> & { readonly before?: Node; readonly after?: Node },
-    more: Sides,
+    change: Omit<Change, 'root' | 'path' | 'flags'> & Pick<Finding, 'before' | 'after'>,
+    around: Pick<Finding, 'source' | 'movedFrom' | 'over' | 'origin'> = {},
   ): void {
+    const { before, after } = change
     const whole = joinPath(input.rootPath === '/' ? '' : input.rootPath, path)
-    const before = more.before?.attributes
-    budget.change(2 * path.length + heldBytes(more.before) + heldBytes(more.after))
-    const gained = [...(more.after?.attributes.keys() ?? [])].filter(
-      (name) => before === undefined || !before.has(name) || change.attributes?.includes(name),
+    budget.change(2 * path.length + heldBytes(before) + heldBytes(after))
+    const gained = [...(after?.attributes.keys() ?? [])].filter(
+      (name) => !before?.attributes.has(name) || change.attributes?.includes(name),
     )
-    const flags = flagsOf(input.rootPath, whole, change.after, gained)
+    const flags = flagsOf(input.rootPath, whole, after, gained)
     if (!flags.includes('runs_on_host') && isObeyed(repositories, path)) flags.push('runs_on_host')
-    if (more.before !== undefined && more.before.type === 'file' && more.before.links > 1)
+    if (before?.type === 'file' && before.links > 1)
       if (change.kind === 'modified' || change.kind === 'retyped') flags.push('breaks_link')
-    findings.push({
-      path,
-      base,
-      ...more,
-      ...(change.before === undefined ? {} : { before: change.before }),
-      ...(change.after === undefined ? {} : { after: change.after }),
-      change: { root: input.rootIndex, path: bytesOf(path), ...change, flags },
-    })
+    const whatItIs = { root: input.rootIndex, path: bytesOf(path), ...change, flags }
+    findings.push({ path, base, ...around, before, after, change: whatItIs })
   }
 
   function reportDeleted(
@@ -118,22 +131,16 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
   ) {
     const before = node(directory, name, base, stats, attributes(directory, name, base, false))
     const beneath = before.type === 'directory' ? subtree(base) : undefined
-    const conflict: ConflictKind | undefined = isChanged(stats) || beneath?.isChanged ? 'changed' : undefined
     const digest =
       before.type === 'file' && before.sizeBytes <= SURVEY_BEFORE_BYTES
         ? reader.digest({ directory, name, node: before }, base)
         : undefined
-    report(
-      path,
-      base,
-      {
-        kind: 'deleted',
-        before: factsOf(before, digest),
-        ...(beneath === undefined ? {} : { removed: beneath.removed }),
-        ...(conflict === undefined ? {} : { conflict }),
-      },
-      { before },
-    )
+    report(path, base, {
+      kind: 'deleted',
+      before: factsOf(before, digest),
+      removed: beneath?.removed,
+      conflict: conflictOf(isChanged(stats) || beneath?.isChanged),
+    })
   }
 
   function visit(here: Directory): Directory[] {
@@ -199,7 +206,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     const read = isGone ? NO_ATTRIBUTES : attributes(above, name, path, true)
     const isMarked = here.hasMarkedWhiteouts && stats.isFile() && stats.size === 0n
     if (isGone || (isMarked && read.marks.has('whiteout'))) {
-      keep({ path, kind: 'whiteout', ...(isMoved ? { redirect: base } : {}) })
+      keep({ path, kind: 'whiteout', redirect: isMoved ? base : undefined })
       if (beneath !== undefined && real !== undefined) reportDeleted(path, base, real, name, beneath)
       return undefined
     }
@@ -213,13 +220,14 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     keep({ path, kind: 'file', inode: after.inode })
     if (after.links > 1) {
       const known = names.get(after.inode)
-      const member = { path, base, after, ...(before === undefined ? {} : { before }) }
+      const member = { path, base, after, before }
       if (known === undefined) names.set(after.inode, [member])
       else known.push(member)
     }
     if (here.isFixed && isUntouched(stats)) return undefined
     const isLost = overlay === undefined && isUntouched(stats) && isParentChanged(here)
-    other(path, base, [above, name], after, before, real, read.marks.get('origin'), isLost)
+    const old = before && real !== undefined ? { directory: real, name, node: before } : undefined
+    other(path, base, old, { directory: above, name, node: after }, read.marks.get('origin'), isLost)
     return undefined
   }
 
@@ -260,22 +268,9 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
     const wasCopied = read.marks.has('origin') && !isOpaque && !here.isWhole
     const isLost = overlay === undefined && isUntouched(stats) && (here.isFixed || isParentChanged(here))
     const isGone = before === undefined && (mark !== undefined || wasCopied || isLost)
-    const conflict: ConflictKind | undefined = isGone
-      ? 'gone'
-      : before !== undefined && isNodeChanged(before)
-        ? 'changed'
-        : undefined
-    report(
-      path,
-      base,
-      {
-        kind: before === undefined ? 'added' : 'retyped',
-        ...(before === undefined ? {} : { before: factsOf(before) }),
-        after: factsOf(after),
-        ...(conflict === undefined ? {} : { conflict }),
-      },
-      { ...(before === undefined ? {} : { before }), after, source: joinPath(aboveName, path) },
-    )
+    const kind = before === undefined ? 'added' : 'retyped'
+    const conflict = isGone ? 'gone' : conflictOf(before !== undefined && isNodeChanged(before))
+    report(path, base, { kind, before, after, conflict }, { source: joinPath(aboveName, path) })
     return { path, base: undefined, isWhole: true, hasMarkedWhiteouts, ...ELSEWHERE }
   }
 
@@ -289,24 +284,16 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
   /** A directory in both. Its time is no change of its own: it follows from what is in it. */
   function shared(path: BytePath, base: BytePath, before: Node, after: Node, isReplaced: boolean): void {
     directories.set(path, { path, base, before, after })
-    const { kinds, attributes: differing } = metadataOf(before, after)
+    const { metadata = [], attributes } = metadataOf(before, after)
     const hasChanged = isNodeChanged(before)
-    const own = kinds.filter((kind) => kind !== 'time' || !hasChanged)
-    if (!isReplaced && own.length === 0) return
-    const isConflict = hasChanged && own.length > 0
-    report(
-      path,
-      base,
-      {
-        kind: isReplaced ? 'replaced' : 'metadata',
-        before: factsOf(before),
-        after: factsOf(after),
-        ...(own.length > 0 ? { metadata: own } : {}),
-        ...(differing.length > 0 ? { attributes: differing } : {}),
-        ...(isConflict ? { conflict: 'changed' as const } : {}),
-      },
-      { before, after },
-    )
+    const own = metadata.filter((kind) => kind !== 'time' || !hasChanged)
+    const isOwn = own.length > 0
+    if (!isReplaced && !isOwn) return
+    report(path, base, {
+      ...{ kind: isReplaced ? 'replaced' : 'metadata', before, after, attributes },
+      metadata: isOwn ? own : undefined,
+      conflict: conflictOf(hasChanged && isOwn),
+    })
   }
 
   function reportMoved(
@@ -321,28 +308,16 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       const stats = statName(directory, name)
       if (stats === undefined) return
       const before = node(directory, name, source, stats, attributes(directory, name, source, false))
-      const { kinds, attributes: differing } = metadataOf(before, after)
+      const differing = metadataOf(before, after)
       directories.set(path, { path, base: source, before, after })
       const hidden = over?.type === 'directory' ? subtree(base) : undefined
       const isConflict =
         hidden?.isChanged ||
         (over !== undefined && isNodeChanged(over)) ||
-        (kinds.some((kind) => kind !== 'time') && isNodeChanged(before))
-      report(
-        path,
-        base,
-        {
-          kind: 'renamed',
-          before: factsOf(before),
-          after: factsOf(after),
-          from: bytesOf(source),
-          ...(kinds.length > 0 ? { metadata: kinds } : {}),
-          ...(differing.length > 0 ? { attributes: differing } : {}),
-          ...(hidden === undefined ? {} : { removed: hidden.removed }),
-          ...(isConflict ? { conflict: 'changed' as const } : {}),
-        },
-        { before, after, movedFrom: source, ...(over === undefined ? {} : { over }) },
-      )
+        (differing.metadata?.some((kind) => kind !== 'time') && isNodeChanged(before))
+      const [removed, conflict] = [hidden?.removed, conflictOf(isConflict)]
+      const change = { before, after, from: bytesOf(source), ...differing, removed, conflict }
+      report(path, base, { kind: 'renamed', ...change }, { movedFrom: source, over })
     })
   }
 
@@ -350,76 +325,32 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
   function other(
     path: BytePath,
     base: BytePath,
-    above: readonly [directory: number, name: BytePath],
-    after: Node,
-    before: Node | undefined,
-    real: number | undefined,
+    old: FileAt | undefined,
+    now: FileAt,
     origin: Uint8Array | undefined,
     isLost: boolean,
   ): void {
-    const digestAbove = (): ContentDigest | undefined =>
-      after.type === 'file'
-        ? reader.digest({ directory: above[0], name: above[1], node: after }, path)
-        : undefined
-    if (before === undefined || real === undefined) {
-      report(
-        path,
-        base,
-        {
-          kind: 'added',
-          after: factsOf(after, digestAbove()),
-          ...(isLost ? { conflict: 'gone' as const } : {}),
-        },
-        { after, source: joinPath(aboveName, path), origin },
-      )
-      return
+    const source = joinPath(aboveName, path)
+    const [before, after] = [old?.node, now.node]
+    const digestAbove = (): Node =>
+      factsOf(after, after.type === 'file' ? reader.digest(now, path) : undefined)
+    if (old === undefined || before === undefined) {
+      const conflict = isLost ? 'gone' : undefined
+      return report(path, base, { kind: 'added', after: digestAbove(), conflict }, { source, origin })
     }
     const hasChanged = isNodeChanged(before)
-    const conflict = hasChanged ? { conflict: 'changed' as const } : {}
     if (before.type !== after.type) {
       const beneath = before.type === 'directory' ? subtree(base) : undefined
-      const isConflict = hasChanged || beneath?.isChanged
-      report(
-        path,
-        base,
-        {
-          kind: 'retyped',
-          before: factsOf(before),
-          after: factsOf(after, digestAbove()),
-          ...(beneath === undefined ? {} : { removed: beneath.removed }),
-          ...(isConflict ? { conflict: 'changed' as const } : {}),
-        },
-        { before, after, source: joinPath(aboveName, path) },
-      )
-      return
+      const conflict = conflictOf(hasChanged || beneath?.isChanged)
+      const change = { before, after: digestAbove(), removed: beneath?.removed, conflict }
+      return report(path, base, { kind: 'retyped', ...change }, { source })
     }
-    const { kinds, attributes: differing } = metadataOf(before, after)
-    const metadata = {
-      ...(kinds.length > 0 ? { metadata: kinds } : {}),
-      ...(differing.length > 0 ? { attributes: differing } : {}),
-    }
-    const { isSame, digests } = contents(reader, [real, above[1]], before, above, after, path)
-    if (isSame && kinds.length === 0) return
-    const change = {
-      before: factsOf(before, digests[0]),
-      after: factsOf(after, digests[1]),
-      ...metadata,
-      ...conflict,
-    }
-    if (isSame)
-      report(
-        path,
-        base,
-        { kind: 'metadata', ...change },
-        { before, after, source: joinPath(aboveName, path) },
-      )
-    else
-      report(
-        path,
-        base,
-        { kind: 'modified', ...change },
-        { before, after, source: joinPath(aboveName, path) },
-      )
+    const differing = metadataOf(before, after)
+    const { isSame, digests } = contents(reader, old, now, path)
+    if (isSame && differing.metadata === undefined) return
+    const facts = { before: factsOf(before, digests[0]), after: factsOf(after, digests[1]) }
+    const kind = isSame ? 'metadata' : 'modified'
+    report(path, base, { kind, ...facts, ...differing, conflict: conflictOf(hasChanged) }, { source })
   }
 
   const realTop = withDirectory(files, realRoot, '', (real) =>

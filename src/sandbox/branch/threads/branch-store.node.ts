@@ -8,7 +8,6 @@
 
 import {
   chmodSync,
-  closeSync,
   existsSync,
   fstatSync,
   mkdirSync,
@@ -22,6 +21,7 @@ import {
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { closing } from '../../../base/closing.node.ts'
 import { replaceFile } from '../../../base/files.node.ts'
 import { SassError } from '../../../errors.ts'
 import { BRANCHES_MAX, BRANCHES_RESERVED } from '../../../limits.ts'
@@ -112,11 +112,8 @@ function timeOfChange(path: string, store: string): string {
   if (statSync(path).dev === statSync(store).dev) return before(statSync(store, { bigint: true }).ctimeNs)
   try {
     const probe = openSync(path, O_TMPFILE | 0o200000 | 2, MODE)
-    try {
-      return before(fstatSync(probe, { bigint: true }).ctimeNs)
-    } finally {
-      closeSync(probe)
-    }
+    using _probe = closing(probe)
+    return before(fstatSync(probe, { bigint: true }).ctimeNs)
   } catch {
     // Not ours to write in, or nobody's: the clock of the device, which its file systems are a tick behind.
     return String(BigInt(Date.now() - CLOCK_TICKS_MS) * 1_000_000n)

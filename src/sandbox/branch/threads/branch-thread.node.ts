@@ -176,35 +176,21 @@ function review(
   }
 }
 
-/** The first of them, as many as one message holds. */
-function told(all: readonly ToldPath[]): ToldPaths {
+/** The first of them, as many as one message holds, with what is said of each. */
+function told<Place extends NamedPath>(
+  { roots }: Branch,
+  all: readonly Place[],
+  what: (place: Place) => string,
+): ToldPaths {
   const paths: ToldPath[] = []
   let bytes = 0
   for (const one of all) {
-    bytes += one.path.length + one.what.length
+    const next = { path: absolutePath(roots[one.root]?.path ?? '', one.path), what: what(one) }
+    bytes += next.path.length + next.what.length
     if (bytes > TOLD_PATHS_BYTES || paths.length === TOLD_PATHS) break
-    paths.push(one)
+    paths.push(next)
   }
   return { paths, total: all.length }
-}
-
-function toldChanges(
-  branch: Branch,
-  changes: readonly Change[],
-  what: (change: Change) => string,
-): ToldPaths {
-  return told(
-    changes.map((change) => ({
-      path: absolutePath(branch.roots[change.root]?.path ?? '', change.path),
-      what: what(change),
-    })),
-  )
-}
-
-function toldNamed(branch: Branch, paths: readonly NamedPath[], what: string): ToldPaths {
-  return told(
-    paths.map(({ root, path }) => ({ path: absolutePath(branch.roots[root]?.path ?? '', path), what })),
-  )
 }
 
 const NOTHING: MergeReport = Object.freeze({
@@ -216,30 +202,20 @@ const NOTHING: MergeReport = Object.freeze({
 })
 
 function merge(syscalls: Syscalls, { directory, branch, wish }: Order<'merge'>): MergeReport {
-  const { digest, paths, force, allowHeldBack, id } = wish
-  const result = mergeBranch(syscalls, directory, branch, {
-    digest,
-    force,
-    allowHeldBack,
-    id,
-    ...(paths.length === 0 ? {} : { paths }),
-  })
-  const heldBack = (changes: readonly Change[]) =>
-    toldChanges(branch, changes, ({ flags }) => flags.join(' '))
+  const { paths, ...whole } = wish
+  const result = mergeBranch(syscalls, directory, branch, paths.length === 0 ? whole : wish)
+  const heldBack = (changes: readonly Change[]) => told(branch, changes, ({ flags }) => flags.join(' '))
   switch (result.kind) {
     case 'merged':
       return {
-        ...NOTHING,
-        outcome: 'merged',
-        counts: result.counts,
-        brought: result.brought.length,
+        ...{ ...NOTHING, outcome: 'merged', counts: result.counts, brought: result.brought.length },
         leftOut: heldBack(result.leftOut),
       }
     case 'conflicts':
       return {
         ...NOTHING,
         outcome: 'conflicts',
-        conflicts: toldChanges(branch, result.conflicts, ({ conflict }) => conflict ?? ''),
+        conflicts: told(branch, result.conflicts, ({ conflict }) => conflict ?? ''),
       }
     case 'other_digest':
       return { ...NOTHING, outcome: 'other_digest', digest: result.digest }
@@ -260,13 +236,13 @@ function undo(syscalls: Syscalls, { directory, branch }: Order<'undo'>): UndoRep
         outcome: 'undone',
         id: result.id,
         paths: result.paths,
-        notInBranch: toldNamed(branch, result.notInBranch, 'changed in the branch'),
+        notInBranch: told(branch, result.notInBranch, () => 'changed in the branch'),
       }
     case 'conflicts':
       return {
         outcome: 'conflicts',
         id: result.id,
-        conflicts: toldNamed(branch, result.paths, 'changed since'),
+        conflicts: told(branch, result.paths, () => 'changed since'),
       }
   }
 }

@@ -7,13 +7,13 @@
  */
 
 import type { Branch } from '../files/branch.ts'
+import type { ChosenPath, MergeCounts, MergeRequest } from '../merge/merge-result.ts'
 
 /** In which form a list of changes is wanted. */
 export const DIFF_FORMS = Object.freeze(['text', 'stat', 'json', 'patch'] as const)
 export type DiffForm = (typeof DIFF_FORMS)[number]
 
-/** A path that a human named, in a root of the branch; see `ChosenPath` of merge.node.ts. */
-export type NamedPath = { readonly root: number; readonly path: Uint8Array }
+export type NamedPath = ChosenPath
 
 /** A text that was made and waits to be read, once, from its beginning. */
 export interface ReviewText {
@@ -43,27 +43,12 @@ export type ToldPaths = { readonly paths: readonly ToldPath[]; readonly total: n
 
 export const NO_PATHS: ToldPaths = Object.freeze({ paths: Object.freeze([]), total: 0 })
 
-export type MergeWish = {
-  /** Of the list that the human has seen; lower-case hex. */
-  readonly digest: string
-  /** Empty: everything. */
-  readonly paths: readonly NamedPath[]
-  readonly force: readonly NamedPath[]
-  readonly allowHeldBack: boolean
-  /** 32 hex digits, new for each merge. */
-  readonly id: string
-}
+/** Of `paths` none means everything. */
+export type MergeWish = Required<MergeRequest>
 
 export type MergeReport = {
   readonly outcome: 'merged' | 'conflicts' | 'other_digest' | 'rolled_back' | 'nothing'
-  readonly counts: {
-    readonly added: number
-    readonly modified: number
-    readonly deleted: number
-    readonly renamed: number
-    readonly metadata: number
-    readonly sizeBytes: number
-  }
+  readonly counts: MergeCounts
   /** Not chosen, but what was chosen cannot be without. */
   readonly brought: number
   readonly conflicts: ToldPaths

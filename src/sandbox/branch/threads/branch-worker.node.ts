@@ -9,12 +9,7 @@ import { close, read } from 'node:fs'
 import { promisify } from 'node:util'
 import { CODES, type Code, SassError } from '../../../errors.ts'
 import { createIdleThread } from '../../kernel/idle-thread.node.ts'
-import {
-  BRANCH_HEAP_MIB,
-  BRANCH_IDLE_MS,
-  BRANCH_REMOVED_AT_ONCE,
-  LAUNCHER_HEAP_FROM_SOURCE_MIB,
-} from '../../limits.ts'
+import { BRANCH_HEAP_MIB, BRANCH_IDLE_MS, BRANCH_REMOVED_AT_ONCE } from '../../limits.ts'
 import type { Branch } from '../files/branch.ts'
 import { type BranchStore, requireReadable } from './branch-store.node.ts'
 import { createBranchThreads, type OrderClass } from './branch-threads.node.ts'
@@ -31,16 +26,6 @@ import type {
 /** One Int32. */
 const FLAG_BYTES = 4
 const readAsync = promisify(read)
-const THREAD_LIMITS = {
-  maxYoungGenerationSizeMb: 16,
-  maxOldGenerationSizeMb: BRANCH_HEAP_MIB,
-  stackSizeMb: 4,
-}
-const THREAD_LIMITS_FROM_SOURCE = {
-  ...THREAD_LIMITS,
-  maxOldGenerationSizeMb: BRANCH_HEAP_MIB + LAUNCHER_HEAP_FROM_SOURCE_MIB,
-}
-
 export interface BranchWorker extends BranchWork {
   /** Copies the real directories into a branch of level copy, which nobody works in yet. */
   fill(session: string, limitBytes: number): Promise<void>
@@ -101,9 +86,8 @@ export function createBranchWorker(store: BranchStore, source: (() => string) | 
     createIdleThread<BranchCall, BranchAnswer>({
       name: 'branches',
       file: () => new URL('./branch-thread.node.ts', import.meta.url),
-      limitsFromSource: THREAD_LIMITS_FROM_SOURCE,
       text: source,
-      limits: THREAD_LIMITS,
+      limits: { young: 16, old: BRANCH_HEAP_MIB, stack: 4 },
       idleMs: BRANCH_IDLE_MS,
       lost: threadLost,
     }),

@@ -1,0 +1,215 @@
+/**
+ * System calls by name with their numbers on x86-64 and AArch64, NONE where a machine has no such call, and for whom a
+ * call always fails with EPERM. Those that depend on their arguments, and those answered otherwise, are in
+ * seccomp-filter.ts. Numbers from 424 on are the same on all machines; those before differ.
+ * Sources: asm/unistd_64.h, asm-generic/unistd.h.
+ * @module
+ */
+
+const NONE = undefined
+
+/** Closed to programs that nobody has been allowed to run. */
+export const CONFINED = 'confined'
+/**
+ * Closed to commands in a branch too. Most of it needs rights that they do not have; this holds also where those rights
+ * are found by mistake of somebody else.
+ */
+export const EVERYBODY = 'everybody'
+
+type CallRow = readonly [
+  x64: number | undefined,
+  arm64: number | undefined,
+  closedTo?: typeof CONFINED | typeof EVERYBODY,
+]
+
+/** The column of a machine in the table. */
+export const CALL_COLUMNS = Object.freeze({ x64: 0, arm64: 1 } as const)
+
+export const CALLS = Object.freeze({
+  // What the daemon's own threads ask for, and what is judged by its arguments.
+  capget: [125, 90],
+  capset: [126, 91],
+  clone: [56, 220],
+  clone3: [435, 435],
+  close_range: [436, 436],
+  copy_file_range: [326, 285],
+  fchdir: [81, 50],
+  fcntl: [72, 25],
+  fstatfs: [138, 44],
+  fsync: [74, 82],
+  getgroups: [115, 158],
+  ioctl: [16, 29],
+  landlock_add_rule: [445, 445],
+  landlock_create_ruleset: [444, 444],
+  landlock_restrict_self: [446, 446],
+  lgetxattr: [192, 9],
+  llistxattr: [195, 12],
+  lseek: [8, 62],
+  memfd_create: [319, 279],
+  name_to_handle_at: [303, 264],
+  open: [2, NONE],
+  openat: [257, 56],
+  openat2: [437, 437],
+  prlimit64: [302, 261],
+  readlinkat: [267, 78],
+  setfsgid: [123, 152],
+  setfsuid: [122, 151],
+  setgroups: [116, 159],
+  setresgid: [119, 149],
+  setresuid: [117, 147],
+  setrlimit: [160, 164],
+  // No connection, no name, no message: there is no socket to begin with.
+  socket: [41, 198, CONFINED],
+  socketpair: [53, 199, CONFINED],
+  connect: [42, 203, CONFINED],
+  bind: [49, 200, CONFINED],
+  listen: [50, 201, CONFINED],
+  accept: [43, 202, CONFINED],
+  accept4: [288, 242, CONFINED],
+  sendto: [44, 206, CONFINED],
+  sendmsg: [46, 211, CONFINED],
+  sendmmsg: [307, 269, CONFINED],
+  recvfrom: [45, 207, CONFINED],
+  recvmsg: [47, 212, CONFINED],
+  recvmmsg: [299, 243, CONFINED],
+  // Other processes, the daemon first; also their order of running and their memory.
+  kill: [62, 129, CONFINED],
+  tkill: [200, 130, CONFINED],
+  tgkill: [234, 131, CONFINED],
+  rt_sigqueueinfo: [129, 138, CONFINED],
+  rt_tgsigqueueinfo: [297, 240, CONFINED],
+  pidfd_open: [434, 434, CONFINED],
+  pidfd_send_signal: [424, 424, CONFINED],
+  pidfd_getfd: [438, 438, CONFINED],
+  ptrace: [101, 117, CONFINED],
+  process_vm_readv: [310, 270, CONFINED],
+  process_vm_writev: [311, 271, CONFINED],
+  process_madvise: [440, 440, CONFINED],
+  process_mrelease: [448, 448, CONFINED],
+  kcmp: [312, 272, CONFINED],
+  setpriority: [141, 140, CONFINED],
+  ioprio_set: [251, 30, CONFINED],
+  sched_setaffinity: [203, 122, CONFINED],
+  sched_setattr: [314, 274, CONFINED],
+  sched_setparam: [142, 118, CONFINED],
+  sched_setscheduler: [144, 119, CONFINED],
+  migrate_pages: [256, 238, CONFINED],
+  move_pages: [279, 239, CONFINED],
+  // Another view of the file system.
+  unshare: [272, 97, CONFINED],
+  setns: [308, 268, CONFINED],
+  mount: [165, 40, EVERYBODY],
+  umount2: [166, 39, EVERYBODY],
+  pivot_root: [155, 41, EVERYBODY],
+  chroot: [161, 51, EVERYBODY],
+  open_tree: [428, 428, EVERYBODY],
+  move_mount: [429, 429, EVERYBODY],
+  fsopen: [430, 430, EVERYBODY],
+  fsconfig: [431, 431, EVERYBODY],
+  fsmount: [432, 432, EVERYBODY],
+  fspick: [433, 433, EVERYBODY],
+  mount_setattr: [442, 442, EVERYBODY],
+  // What changes a file without opening it for writing, and what tells or locks others.
+  creat: [85, NONE, CONFINED],
+  chmod: [90, NONE, CONFINED],
+  fchmod: [91, 52, CONFINED],
+  fchmodat: [268, 53, CONFINED],
+  fchmodat2: [452, 452, CONFINED],
+  chown: [92, NONE, CONFINED],
+  lchown: [94, NONE, CONFINED],
+  fchown: [93, 55, CONFINED],
+  fchownat: [260, 54, CONFINED],
+  setxattr: [188, 5, CONFINED],
+  lsetxattr: [189, 6, CONFINED],
+  fsetxattr: [190, 7, CONFINED],
+  removexattr: [197, 14, CONFINED],
+  lremovexattr: [198, 15, CONFINED],
+  fremovexattr: [199, 16, CONFINED],
+  utime: [132, NONE, CONFINED],
+  utimes: [235, NONE, CONFINED],
+  futimesat: [261, NONE, CONFINED],
+  utimensat: [280, 88, CONFINED],
+  truncate: [76, 45, CONFINED],
+  ftruncate: [77, 46, CONFINED],
+  fallocate: [285, 47, CONFINED],
+  link: [86, NONE, CONFINED],
+  linkat: [265, 37, CONFINED],
+  symlink: [88, NONE, CONFINED],
+  symlinkat: [266, 36, CONFINED],
+  rename: [82, NONE, CONFINED],
+  renameat: [264, 38, CONFINED],
+  renameat2: [316, 276, CONFINED],
+  unlink: [87, NONE, CONFINED],
+  unlinkat: [263, 35, CONFINED],
+  mkdir: [83, NONE, CONFINED],
+  mkdirat: [258, 34, CONFINED],
+  rmdir: [84, NONE, CONFINED],
+  mknod: [133, NONE, CONFINED],
+  mknodat: [259, 33, CONFINED],
+  flock: [73, 32, CONFINED],
+  fanotify_init: [300, 262, EVERYBODY],
+  inotify_add_watch: [254, 27, CONFINED],
+  open_by_handle_at: [304, 265, EVERYBODY],
+  quotactl: [179, 60, EVERYBODY],
+  quotactl_fd: [443, 443, EVERYBODY],
+  acct: [163, 89, EVERYBODY],
+  // Its requests are counted for the whole device (fs.aio-max-nr), its own databases among them.
+  io_setup: [206, 0, EVERYBODY],
+  sync: [162, 81, CONFINED],
+  syncfs: [306, 267, CONFINED],
+  // Memory, queues and keys that processes share.
+  shmget: [29, 194, CONFINED],
+  shmat: [30, 196, CONFINED],
+  shmctl: [31, 195, CONFINED],
+  semget: [64, 190, CONFINED],
+  semop: [65, 193, CONFINED],
+  semtimedop: [220, 192, CONFINED],
+  semctl: [66, 191, CONFINED],
+  msgget: [68, 186, CONFINED],
+  msgsnd: [69, 189, CONFINED],
+  msgrcv: [70, 188, CONFINED],
+  msgctl: [71, 187, CONFINED],
+  mq_open: [240, 180, CONFINED],
+  mq_unlink: [241, 181, CONFINED],
+  add_key: [248, 217, EVERYBODY],
+  request_key: [249, 218, EVERYBODY],
+  keyctl: [250, 219, EVERYBODY],
+  // The kernel itself, and ways around this filter.
+  bpf: [321, 280, EVERYBODY],
+  perf_event_open: [298, 241, EVERYBODY],
+  userfaultfd: [323, 282, EVERYBODY],
+  io_uring_setup: [425, 425, EVERYBODY],
+  io_uring_enter: [426, 426, EVERYBODY],
+  io_uring_register: [427, 427, EVERYBODY],
+  kexec_load: [246, 104, EVERYBODY],
+  kexec_file_load: [320, 294, EVERYBODY],
+  init_module: [175, 105, EVERYBODY],
+  finit_module: [313, 273, EVERYBODY],
+  delete_module: [176, 106, EVERYBODY],
+  reboot: [169, 142, EVERYBODY],
+  swapon: [167, 224, EVERYBODY],
+  swapoff: [168, 225, EVERYBODY],
+  sethostname: [170, 161, EVERYBODY],
+  setdomainname: [171, 162, EVERYBODY],
+  settimeofday: [164, 170, EVERYBODY],
+  clock_settime: [227, 112, EVERYBODY],
+  adjtimex: [159, 171, EVERYBODY],
+  clock_adjtime: [305, 266, EVERYBODY],
+  syslog: [103, 116, EVERYBODY],
+  vhangup: [153, 58, EVERYBODY],
+  iopl: [172, NONE, EVERYBODY],
+  ioperm: [173, NONE, EVERYBODY],
+  modify_ldt: [154, NONE, CONFINED],
+  lookup_dcookie: [212, 18, EVERYBODY],
+  nfsservctl: [180, 42, EVERYBODY],
+  personality: [135, 92, CONFINED],
+} as const satisfies Record<string, CallRow>)
+
+export type CallName = keyof typeof CALLS
+
+/** The numbers of all calls on a machine that are closed to one of these. */
+export function closedCalls(machine: keyof typeof CALL_COLUMNS, to: readonly string[]): readonly number[] {
+  return Object.values<CallRow>(CALLS).flatMap(([x64, arm64, closedTo]) =>
+    closedTo !== undefined && to.includes(closedTo) ? ((machine === 'x64' ? x64 : arm64) ?? []) : [],
+  )
+}
