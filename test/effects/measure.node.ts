@@ -178,21 +178,29 @@ export function createMeasure(
     }
   }
 
-  /** Which lines the hits come of: each is run by itself in a new world, and the world is looked at after it. */
+  /**
+   * Which lines the hits come of: each half is run in a new world, and of one that something comes of each half again.
+   * What does not come again of either half is told of the lines that it came of.
+   */
   async function guilty(
     lines: readonly Line[],
     form: Task['form'],
     hits: readonly Hit[],
     pace: Pace,
+    again = false,
   ): Promise<readonly NamedHit[]> {
-    await end()
+    if (lines.length === 1 && again) return hits.map((hit) => ({ ...hit, lines, again }))
+    process.stderr.write(`once more, ${lines.length} lines: ${hits.map(({ what }) => what).join('; ')}\n`)
     const named: NamedHit[] = []
-    for (const line of lines) {
-      const { hits: own } = await runBatch([line], form, 0, { ...pace, parallel: 1 })
-      named.push(...own.map((hit) => ({ ...hit, lines: [line], again: true })))
+    const half = Math.ceil(lines.length / 2)
+    for (const some of [lines.slice(0, half), lines.slice(half)]) {
+      if (some.length === 0) continue
+      await end()
+      const { hits: own } = await runBatch(some, form, 0, pace)
+      if (own.length > 0) named.push(...(await guilty(some, form, own, pace, true)))
     }
     await end()
-    return named.length > 0 ? named : hits.map((hit) => ({ ...hit, lines, again: false }))
+    return named.length > 0 ? named : hits.map((hit) => ({ ...hit, lines, again }))
   }
 
   const measure: Measure = async (lines, form, pace = usual) => {
