@@ -27,9 +27,15 @@ export function expandBraces(word: Word, charge: (steps: number) => boolean): re
   if (!charge(pieces.length * PIECE_STEPS)) return undefined
   const { closes, commas, depth } = pairsOf(pieces)
   if (depth > SHELL_DEPTH) return undefined
-  const result = between(pieces, 0, pieces.length, closes, commas)
-  return result
+  return between(pieces, 0, pieces.length, { closes, commas, charge })
 }
+
+type Paired = {
+  /** Where each brace that counts is closed, and where the commas of each are. */
+  readonly closes: ReadonlyMap<number, number>
+  readonly commas: ReadonlyMap<number, readonly number[]>
+}
+type Braces = Paired & { readonly charge: (steps: number) => boolean }
 
 function piecesOf(word: Word): readonly Piece[] {
   const pieces: Piece[] = []
@@ -52,12 +58,8 @@ function piecesOf(word: Word): readonly Piece[] {
   return pieces
 }
 
-/** Where each brace that counts is closed, and where the commas of each are. One pass with a stack. */
-function pairsOf(pieces: readonly Piece[]): {
-  closes: ReadonlyMap<number, number>
-  commas: ReadonlyMap<number, readonly number[]>
-  depth: number
-} {
+/** One pass with a stack. */
+function pairsOf(pieces: readonly Piece[]): Paired & { readonly depth: number } {
   const closes = new Map<number, number>()
   const commas = new Map<number, readonly number[]>()
   const open: { at: number; commas: number[] }[] = []
@@ -114,9 +116,9 @@ function between(
   pieces: readonly Piece[],
   start: number,
   end: number,
-  closes: ReadonlyMap<number, number>,
-  commas: ReadonlyMap<number, readonly number[]>,
+  braces: Braces,
 ): readonly Word[] | undefined {
+  const { closes, commas } = braces
   const segments: (readonly Word[])[] = []
   let plain: WordPart[] = []
   for (let at = start; at < end; at += 1) {
@@ -140,7 +142,7 @@ function between(
     } else {
       let from = at + 1
       for (const cut of [...cuts, close]) {
-        const words = between(pieces, from, cut, closes, commas)
+        const words = between(pieces, from, cut, braces)
         if (words === undefined || alternatives.length + words.length > BRACE_WORDS) return undefined
         alternatives.push(...words)
         from = cut + 1
@@ -152,10 +154,29 @@ function between(
     at = close
   }
   if (plain.length > 0) segments.push([plain])
-  let words: (readonly Word[])[] = [[]]
+  return product(segments, braces.charge)
+}
+
+/** One of each segment after the other, in all ways. What is copied for that is paid before: a step for each part. */
+function product(
+  segments: readonly (readonly Word[])[],
+  charge: Braces['charge'],
+): readonly Word[] | undefined {
+  let words: WordPart[][] = [[]]
+  let parts = 0
   for (const segment of segments) {
-    if (words.length * segment.length > BRACE_WORDS) return undefined
-    words = words.flatMap((before) => segment.map((word) => [...before, word]))
+    const last = segment.length - 1
+    const added = words.length * segment.reduce((sum, { length }) => sum + length, 0)
+    if (words.length * segment.length > BRACE_WORDS || !charge(parts * last + added)) return undefined
+    parts = parts * segment.length + added
+    words = words.flatMap((before) =>
+      segment.map((word, at) => {
+        // The last way goes on with what is there.
+        const whole = at < last ? [...before] : before
+        for (const part of word) whole.push(part)
+        return whole
+      }),
+    )
   }
-  return words.map((parts) => parts.flat())
+  return words
 }
