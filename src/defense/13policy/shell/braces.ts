@@ -11,8 +11,7 @@ export const BRACE_WORDS = 256
 
 type Piece = { readonly part: WordPart } | { readonly sign: '{' | ',' | '}' }
 
-/** What it costs to look for braces, and to pair what was found. */
-const CHARACTER_STEPS = 1
+/** What it costs to pair what was found; to look for it a step for each character. */
 const PIECE_STEPS = 8
 
 function charactersOf(part: WordPart): number {
@@ -22,20 +21,14 @@ function charactersOf(part: WordPart): number {
 /** The words of `word`; undefined where they are too many. */
 export function expandBraces(word: Word, charge: (steps: number) => boolean): readonly Word[] | undefined {
   if (!word.some((part) => part.kind === 'text' && !part.isQuoted && part.text.includes('{'))) return [word]
-  if (!charge(word.reduce((sum, part) => sum + charactersOf(part), 0) * CHARACTER_STEPS)) return undefined
+  if (!charge(word.reduce((sum, part) => sum + charactersOf(part), 0))) return undefined
   const pieces = piecesOf(word)
   if (!charge(pieces.length * PIECE_STEPS)) return undefined
-  const { closes, commas, depth } = pairsOf(pieces)
-  if (depth > SHELL_DEPTH) return undefined
-  return between(pieces, 0, pieces.length, { closes, commas, charge })
+  const pairs = pairsOf(pieces)
+  return pairs.depth > SHELL_DEPTH ? undefined : between(pieces, 0, pieces.length, { ...pairs, charge })
 }
 
-type Paired = {
-  /** Where each brace that counts is closed, and where the commas of each are. */
-  readonly closes: ReadonlyMap<number, number>
-  readonly commas: ReadonlyMap<number, readonly number[]>
-}
-type Braces = Paired & { readonly charge: (steps: number) => boolean }
+type Braces = ReturnType<typeof pairsOf> & { readonly charge: (steps: number) => boolean }
 
 function piecesOf(word: Word): readonly Piece[] {
   const pieces: Piece[] = []
@@ -58,8 +51,12 @@ function piecesOf(word: Word): readonly Piece[] {
   return pieces
 }
 
-/** One pass with a stack. */
-function pairsOf(pieces: readonly Piece[]): Paired & { readonly depth: number } {
+/** Where each brace that counts is closed, and where the commas of each are. One pass with a stack. */
+function pairsOf(pieces: readonly Piece[]): {
+  closes: ReadonlyMap<number, number>
+  commas: ReadonlyMap<number, readonly number[]>
+  depth: number
+} {
   const closes = new Map<number, number>()
   const commas = new Map<number, readonly number[]>()
   const open: { at: number; commas: number[] }[] = []
@@ -154,29 +151,21 @@ function between(
     at = close
   }
   if (plain.length > 0) segments.push([plain])
-  return product(segments, braces.charge)
-}
-
-/** One of each segment after the other, in all ways. What is copied for that is paid before: a step for each part. */
-function product(
-  segments: readonly (readonly Word[])[],
-  charge: Braces['charge'],
-): readonly Word[] | undefined {
-  let words: WordPart[][] = [[]]
-  let parts = 0
+  let [words, parts]: [WordPart[][], number] = [[[]], 0]
   for (const segment of segments) {
-    const last = segment.length - 1
     const added = words.length * segment.reduce((sum, { length }) => sum + length, 0)
-    if (words.length * segment.length > BRACE_WORDS || !charge(parts * last + added)) return undefined
+    // What is copied is paid before, a step for each part; the last of a segment goes on with what is there.
+    if (words.length * segment.length > BRACE_WORDS || !braces.charge(parts * (segment.length - 1) + added))
+      return undefined
     parts = parts * segment.length + added
     words = words.flatMap((before) =>
-      segment.map((word, at) => {
-        // The last way goes on with what is there.
-        const whole = at < last ? [...before] : before
-        for (const part of word) whole.push(part)
-        return whole
-      }),
+      segment.map((word, at) => longer(at + 1 < segment.length ? [...before] : before, word)),
     )
   }
   return words
+}
+
+function longer(whole: WordPart[], word: Word): WordPart[] {
+  for (const part of word) whole.push(part)
+  return whole
 }
