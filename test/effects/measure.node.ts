@@ -50,6 +50,8 @@ export type Manner = Pace & {
 }
 
 const SETTLE_MS = 100
+/** Of lines that something came of: 256 are taken apart in two goes. */
+const PARTS = 16
 
 type Live = {
   readonly stage: Stage
@@ -179,8 +181,8 @@ export function createMeasure(
   }
 
   /**
-   * Which lines the hits come of: each half is run in a new world, and of one that something comes of each half again.
-   * What does not come again of either half is told of the lines that it came of.
+   * Which lines the hits come of: each part of them is run in a new world, and of one that something comes of each part
+   * again. What does not come again of any part is told of the lines that it came of.
    */
   async function guilty(
     lines: readonly Line[],
@@ -192,9 +194,9 @@ export function createMeasure(
     if (lines.length === 1 && again) return hits.map((hit) => ({ ...hit, lines, again }))
     process.stderr.write(`once more, ${lines.length} lines: ${hits.map(({ what }) => what).join('; ')}\n`)
     const named: NamedHit[] = []
-    const half = Math.ceil(lines.length / 2)
-    for (const some of [lines.slice(0, half), lines.slice(half)]) {
-      if (some.length === 0) continue
+    const size = Math.ceil(lines.length / PARTS)
+    for (let first = 0; first < lines.length; first += size) {
+      const some = lines.slice(first, first + size)
       await end()
       const { hits: own } = await runBatch(some, form, 0, pace)
       if (own.length > 0) named.push(...(await guilty(some, form, own, pace, true)))
