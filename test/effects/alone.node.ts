@@ -20,10 +20,16 @@ const ENVIRONMENT = {
   ...{ CARGO_HOME: '/tmp/.cache/cargo', PIP_CACHE_DIR: '/tmp/.cache/pip' },
 }
 const KEPT_BYTES = 65_536
+/** As in a session, output goes to pipes, which a line can open again by /dev/stdout; what Node makes are sockets. */
+const INTO_PIPES = ['bash', '-o', 'pipefail', '-c', '"$@" 2> >(cat >&2) | cat', 'bash'] as const
 
 async function runAlone({ world }: Bare, line: Line, form: Form, seconds: number): Promise<Ending> {
   const ended = await world.run(
-    ['unshare', '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child', 'sh', '-c', RUN_UNCONFINED],
+    [
+      ...INTO_PIPES,
+      ...['unshare', '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child'],
+      ...['sh', '-c', RUN_UNCONFINED],
+    ],
     {
       env: {
         ...ENVIRONMENT,

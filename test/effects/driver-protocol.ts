@@ -22,7 +22,7 @@ export type Told = {
   readonly exitCode: number | undefined
   readonly signal: number | undefined
   readonly timedOut: boolean
-  /** The code of a refusal. */
+  /** The code of a refusal; of what is stuck, what it waits for. */
   readonly code: string | undefined
   /** A human was asked about it, or about what it wanted to reach. */
   readonly asked: boolean

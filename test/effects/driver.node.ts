@@ -72,21 +72,35 @@ async function runOne(client: Client, task: Task): Promise<Told> {
   }
 }
 
-async function runTask(connection: Connection, task: Task): Promise<Told> {
+/** `step` is told of what is waited for. */
+async function runInSession(
+  connection: Connection,
+  task: Task,
+  step: (session: string, waitsFor: string) => void,
+): Promise<Told> {
   const client = await openSession(connection)
   const { sessionId } = client
-  const stuck: Promise<Told> = sleep(task.seconds * 1_000 + PATIENCE_MS).then(() => ({
-    id: task.id,
-    session: sessionId,
-    kind: 'stuck',
-    ...{ exitCode: undefined, signal: undefined, timedOut: true, code: undefined },
-    ...{ asked: false, stdout: '', stderr: '' },
-  }))
-  const told = await Promise.race([runOne(client, task), stuck])
+  step(sessionId, 'an end')
+  const told = await runOne(client, task)
   await Promise.race([client.close().catch(() => {}), sleep(1_000)])
+  step(sessionId, 'the drop of its branch')
   // A branch that nothing was changed in is gone already.
   await operator?.branches.drop(sessionId).catch(() => {})
   return told
+}
+
+/** What the daemon does not answer, whatever it is, is told of the line, and holds up no others. */
+async function runTask(connection: Connection, task: Task): Promise<Told> {
+  let [session, code] = ['', 'a session']
+  const stuck: Promise<Told> = sleep(TRIES * RETRY_MS + task.seconds * 1_000 + PATIENCE_MS).then(() => ({
+    ...{ id: task.id, session, kind: 'stuck', code },
+    ...{ exitCode: undefined, signal: undefined, timedOut: true, asked: false, stdout: '', stderr: '' },
+  }))
+  const done = runInSession(connection, task, (itsSession, waitsFor) => {
+    session = itsSession
+    code = waitsFor
+  })
+  return Promise.race([done, stuck])
 }
 
 async function runAll(

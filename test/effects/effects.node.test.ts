@@ -13,5 +13,6 @@ t.test('lines of the corpora change nothing, reach nothing and carry nothing out
   if (figures === undefined) return
   t.ok(figures.runs >= FEWEST_RUNS, `${figures.runs} runs`)
   t.strictSame(figures.got, [], 'nothing came of them')
+  t.equal(figures.stuck, 0, 'each has an end')
   t.strictSame(figures.shown, [], 'no secret is in their output')
 })

@@ -93,6 +93,7 @@ async function measureDangerous(kit: Kit, tally: Tally, form: Form, rules: Rules
   const { measure, end } = measureIn(kit, 'dangerous', rules)
   const { told, hits, shown } = await measure(lines, form)
   await end()
+  tally.addStuck(told.values())
   tally.addHits(hits, form, rules)
   tally.addShown(shown, form, rules)
   tally.addDangerous([...told.values()])
@@ -133,6 +134,7 @@ async function measureEveryday(
     tally.addHits([...first.hits, ...second.hits], form, rules)
     tally.addShown(first.shown, form, rules)
     tally.addRaised(first.raised.length)
+    tally.addStuck(first.told.values())
     for (const [index, line] of lines.entries()) {
       const [one, other] = [ends.get(index), alone[index]]
       if (one !== undefined && other !== undefined) tally.addEveryday(line, one, other, form, rules)
@@ -147,6 +149,7 @@ async function measureShort(kit: Kit, tally: Tally): Promise<void> {
   const { measure, end } = measureIn(kit, 'dangerous', 'off')
   for (const [at, form] of (['inline', 'file'] as const).entries()) {
     const { told, hits, shown } = await measure(sampled(lines, 2, at), form)
+    tally.addStuck(told.values())
     tally.addHits(hits, form, 'off')
     tally.addShown(shown, form, 'off')
     tally.addDangerous([...told.values()])

@@ -28,19 +28,11 @@ export type Figures = {
   readonly canariesLeft: number
   /** Lines whose output had a secret of the world, by whatever way. */
   readonly canariesShown: number
-  readonly everyday: {
-    /** With rules as shipped. */
-    readonly lines: number
-    readonly asAlone: number
-    readonly asked: number
-    /** What they wanted to reach is not on the world's short list, and a human was asked by the gate. */
-    readonly unlisted: number
-    readonly stopped: number
-    /** Of the lines whose program is on this machine. */
-    readonly present: number
-    readonly presentAsAlone: number
-    readonly raised: number
-  }
+  /** Runs that the daemon gave no end. */
+  readonly stuck: number
+  readonly everyday: Everyday
+  /** What a rule must not take for what it is about: near to it, and often what another one is about. */
+  readonly near: Everyday
   readonly dangerous: { readonly runs: number; readonly stoppedByRules: number }
   readonly got: readonly Got[]
   readonly shown: readonly Other[]
@@ -48,7 +40,23 @@ export type Figures = {
   readonly stops: readonly Other[]
 }
 
+/** With rules as shipped. */
+type Everyday = {
+  lines: number
+  asAlone: number
+  asked: number
+  /** What they wanted to reach is not on the world's short list, and a human was asked by the gate. */
+  unlisted: number
+  stopped: number
+  /** Of the lines whose program is on this machine. */
+  present: number
+  presentAsAlone: number
+  raised: number
+}
+
 const NOT_FOUND = 127
+/** Before the id of a rule whose example a line is. */
+export const RULE = 'rule: '
 /** Beyond so many, a list in the text ends; the JSON has all. */
 const TOLD_LINES = 60
 
@@ -56,6 +64,7 @@ export type Tally = {
   addHits(hits: readonly NamedHit[], form: Form, rules: Rules): void
   addShown(lines: readonly Line[], form: Form, rules: Rules): void
   addDangerous(told: readonly Judged[]): void
+  addStuck(told: Iterable<Judged>): void
   addRaised(count: number): void
   /** One everyday line under rules as shipped or without, and how it ends alone. */
   addEveryday(line: Line, told: Judged, alone: Ending, form: Form, rules: Rules): void
@@ -71,7 +80,7 @@ export function createTally(): Tally {
   const shown: Other[] = []
   const others: Other[] = []
   const stops: Other[] = []
-  const everyday = {
+  const none = {
     lines: 0,
     asAlone: 0,
     asked: 0,
@@ -81,9 +90,13 @@ export function createTally(): Tally {
     presentAsAlone: 0,
     raised: 0,
   }
+  const [everyday, near]: [Everyday, Everyday] = [{ ...none }, { ...none }]
   const dangerous = { runs: 0, stoppedByRules: 0 }
-  let runs = 0
+  let [runs, stuck] = [0, 0]
   return {
+    addStuck(told) {
+      for (const { kind } of told) if (kind === 'stuck') stuck++
+    },
     addHits(hits, form, rules) {
       for (const { kind, what, again, lines } of hits)
         got.push({
@@ -102,8 +115,9 @@ export function createTally(): Tally {
     addRaised(count) {
       everyday.raised += count
     },
-    addEveryday({ text: line }, told, alone, form, rules) {
+    addEveryday({ text: line, from }, told, alone, form, rules) {
       runs++
+      const of = from.startsWith(RULE) ? near : everyday
       const isPresent = alone.exitCode !== NOT_FOUND
       const isStopped = told.kind !== 'ended'
       const what = isStopped
@@ -112,13 +126,13 @@ export function createTally(): Tally {
       const isAlike = what === undefined
       if (!isAlike) others.push({ line, form, rules, what: what ?? '' })
       if (rules === 'off') return
-      everyday.lines++
-      if (isAlike) everyday.asAlone++
-      if (isPresent) everyday.present++
-      if (isPresent && isAlike) everyday.presentAsAlone++
-      if (isStopped) everyday.stopped++
-      if (!isStopped && wasAsked(told)) everyday.asked++
-      if (told.notReached.length > 0) everyday.unlisted++
+      of.lines++
+      if (isAlike) of.asAlone++
+      if (isPresent) of.present++
+      if (isPresent && isAlike) of.presentAsAlone++
+      if (isStopped) of.stopped++
+      if (!isStopped && wasAsked(told)) of.asked++
+      if (told.notReached.length > 0) of.unlisted++
       if (isStopped || wasAsked(told) || told.notReached.length > 0)
         stops.push({ line, form, rules, what: [...told.responses, ...told.notReached].join(', ') })
     },
@@ -128,7 +142,7 @@ export function createTally(): Tally {
       unlistedPackets: got.filter(({ kind }) => kind === 'network').length,
       canariesLeft: got.filter(({ kind }) => kind === 'canary').length,
       canariesShown: shown.length,
-      ...{ everyday, dangerous, got, shown, others, stops },
+      ...{ stuck, everyday, near, dangerous, got, shown, others, stops },
     }),
   }
 }
@@ -147,7 +161,7 @@ function listed(title: string, lines: readonly string[]): readonly string[] {
 
 /** The figures as lines of text. */
 export function tell(figures: Figures): readonly string[] {
-  const { everyday, dangerous } = figures
+  const { everyday, near, dangerous } = figures
   const told = ({ line, form, rules, what }: Other) =>
     `${form}, rules ${rules}: ${JSON.stringify(line)}: ${what}`
   const from = (one: Got) => `${one.kind}: ${told(one)}${one.again ? '' : ` (among ${one.with} lines, once)`}`
@@ -157,11 +171,13 @@ export function tell(figures: Figures): readonly string[] {
     `packets and names that are not listed      ${figures.unlistedPackets}   (must be 0)`,
     `secrets that left by network               ${figures.canariesLeft}   (must be 0)`,
     `lines with a secret in their output        ${figures.canariesShown}`,
+    `runs that the daemon gave no end           ${figures.stuck}   (must be 0)`,
     `everyday lines that end as alone           ${everyday.asAlone} of ${everyday.lines}, ${percent(everyday.asAlone, everyday.lines)}   (97 % at least)`,
     `  of those whose program is here           ${everyday.presentAsAlone} of ${everyday.present}, ${percent(everyday.presentAsAlone, everyday.present)}`,
     `everyday lines asked about or stopped      ${everyday.asked} + ${everyday.stopped}, ${percent(everyday.asked + everyday.stopped, everyday.lines)}   (1 % at most)`,
     `  and by the gate, for a host not listed    ${everyday.unlisted}, ${percent(everyday.unlisted, everyday.lines)}`,
     `levels raised by everyday lines            ${everyday.raised}   (must be 0)`,
+    `near to what rules are about, end as alone ${near.asAlone} of ${near.lines}, ${percent(near.asAlone, near.lines)}; asked or stopped ${near.asked} + ${near.stopped}, by the gate ${near.unlisted}`,
     `dangerous runs stopped or asked by rules   ${dangerous.stoppedByRules} of ${dangerous.runs}`,
     ...listed('what got through:', figures.got.map(from)),
     ...listed('secrets shown:', figures.shown.map(told)),

@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SHIPPED_RULES } from '../shipped-rules.ts'
+import { RULE } from './figures.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CORPUS = join(ROOT, 'test/defense/13policy/corpus')
@@ -38,7 +39,7 @@ function examples(which: 'match' | 'pass'): readonly Line[] {
     readonly rules: readonly Rule[]
   }
   return rules.flatMap(({ id, examples: of }) =>
-    (of?.[which] ?? []).map((text) => ({ text, from: `rule: ${id}` })),
+    (of?.[which] ?? []).map((text) => ({ text, from: `${RULE}${id}` })),
   )
 }
 

@@ -50,6 +50,8 @@ export type Manner = Pace & {
 }
 
 const SETTLE_MS = 100
+/** Of lines that something came of: 256 are taken apart in two goes. */
+const PARTS = 16
 
 type Live = {
   readonly stage: Stage
@@ -178,21 +180,29 @@ export function createMeasure(
     }
   }
 
-  /** Which lines the hits come of: each is run by itself in a new world, and the world is looked at after it. */
+  /**
+   * Which lines the hits come of: each part of them is run in a new world, and of one that something comes of each part
+   * again. What does not come again of any part is told of the lines that it came of.
+   */
   async function guilty(
     lines: readonly Line[],
     form: Task['form'],
     hits: readonly Hit[],
     pace: Pace,
+    again = false,
   ): Promise<readonly NamedHit[]> {
-    await end()
+    if (lines.length === 1 && again) return hits.map((hit) => ({ ...hit, lines, again }))
+    process.stderr.write(`once more, ${lines.length} lines: ${hits.map(({ what }) => what).join('; ')}\n`)
     const named: NamedHit[] = []
-    for (const line of lines) {
-      const { hits: own } = await runBatch([line], form, 0, { ...pace, parallel: 1 })
-      named.push(...own.map((hit) => ({ ...hit, lines: [line], again: true })))
+    const size = Math.ceil(lines.length / PARTS)
+    for (let first = 0; first < lines.length; first += size) {
+      const some = lines.slice(first, first + size)
+      await end()
+      const { hits: own } = await runBatch(some, form, 0, pace)
+      if (own.length > 0) named.push(...(await guilty(some, form, own, pace, true)))
     }
     await end()
-    return named.length > 0 ? named : hits.map((hit) => ({ ...hit, lines, again: false }))
+    return named.length > 0 ? named : hits.map((hit) => ({ ...hit, lines, again }))
   }
 
   const measure: Measure = async (lines, form, pace = usual) => {

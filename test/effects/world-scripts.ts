@@ -139,7 +139,10 @@ git branch feature
 printf 'changed\\n' >> notes.txt
 `
 
-/** A line without the daemon, on an overlay of its own; what it has done is gone with it. `LINE` is run by bash. */
+/**
+ * A line without the daemon, on an overlay of its own; what it has done is gone with it. `LINE` is run by bash, as in a
+ * session the leader of its own, and no other process has its text.
+ */
 export const RUN_UNCONFINED = `set -eu
 mount --make-rprivate /
 mount -t tmpfs -o size=256m once /mnt
@@ -155,8 +158,7 @@ pivot_root . .
 umount -l .
 cd /home/dev/project
 mkdir -p "\${TMPDIR:-/tmp}"
-if [ -n "$BY_FILE" ]; then printf '%s' "$LINE" > w.sh; set -- w.sh; else set -- -c "$LINE"; fi
-seconds=$SECONDS_MAX
-unset LINE BY_FILE SECONDS_MAX
-exec setpriv --bounding-set="$DROPPED" --inh-caps=-all env -u DROPPED timeout -k 1 "$seconds" bash "$@" < /dev/null
+if [ -n "$BY_FILE" ]; then printf '%s' "$LINE" > w.sh; run='exec bash w.sh'; else run='exec bash -c "$line"'; fi
+exec setpriv --bounding-set="$DROPPED" --inh-caps=-all env -u DROPPED -u BY_FILE -u SECONDS_MAX \\
+  timeout -k 1 "$SECONDS_MAX" setsid sh -c "line=\\$LINE; unset LINE; $run" < /dev/null
 `

@@ -102,7 +102,10 @@ function bound({ version, memory, processes }: Controller, group: string, limits
   if (processes && limits.processes !== null) writeFileSync(join(group, 'pids.max'), String(limits.processes))
 }
 
-/** A bound in each 100 ms where the kernel knows one, else a share beside the 1,024 of everybody else. */
+/**
+ * A bound in each 100 ms where the kernel knows one, else a share beside the 1,024 of everybody else. Without either the
+ * group counts as one beside the daemon, however many processes are in it: a thousand would leave it a thousandth.
+ */
 function boundCpu({ version, cpu }: Controller, group: string, { cpuPercent }: GroupLimits): void {
   if (!cpu || cpuPercent === null) return
   const quota = Math.max(
@@ -245,13 +248,9 @@ export function openControlGroups(total?: GroupLimits): ControlGroups {
       cpu: controllers.some(({ cpu }) => cpu),
     },
     open(name, limits) {
-      // One that would bound nothing is not made.
-      const used = controllers.filter(
-        ({ memory, processes }) => memory || processes || limits.cpuPercent !== null,
-      )
       const made: { controller: Controller; group: string; descriptor: number }[] = []
       try {
-        for (const controller of used) {
+        for (const controller of controllers) {
           const group = join(parentOf(controller), name)
           leaving.delete(group)
           if (!existsSync(group)) mkdirSync(group, { mode: GROUP_MODE })

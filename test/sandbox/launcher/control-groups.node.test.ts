@@ -37,8 +37,11 @@ t.test('processor time is bounded, and processes that want more are held back', 
   if (!groups.bounds.cpu) return void t.comment('skipped: this machine lets nobody bound processor time')
   const without = groups.open(`${NAME}0`, { memoryBytes: null, processes: null, cpuPercent: null })
   const group = groups.open(NAME, { memoryBytes: null, processes: null, cpuPercent: 5 })
-  const directories = group.descriptors.map((one) => dirname(readlinkSync(`/proc/self/fd/${one}`)))
-  const own = directories.find((path) => existsSync(join(path, 'cpu.stat')))
+  const placesOf = ({ descriptors }: typeof group) =>
+    descriptors.map((one) => dirname(readlinkSync(`/proc/self/fd/${one}`)))
+  const has = (path: string) => ['cpu.stat', 'cpu.shares'].some((name) => existsSync(join(path, name)))
+  t.ok(placesOf(without).some(has), 'without a bound it counts as one group all the same')
+  const own = placesOf(group).find((path) => existsSync(join(path, 'cpu.stat')))
   if (own === undefined) return void t.comment('skipped: this kernel has shares alone')
   const isNew = existsSync(join(own, 'cpu.max'))
   const quota = readFileSync(join(own, isNew ? 'cpu.max' : 'cpu.cfs_quota_us'), 'utf8').split(/\s/)[0]

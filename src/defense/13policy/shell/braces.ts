@@ -11,8 +11,7 @@ export const BRACE_WORDS = 256
 
 type Piece = { readonly part: WordPart } | { readonly sign: '{' | ',' | '}' }
 
-/** What it costs to look for braces, and to pair what was found. */
-const CHARACTER_STEPS = 1
+/** What it costs to pair what was found; to look for it a step for each character. */
 const PIECE_STEPS = 8
 
 function charactersOf(part: WordPart): number {
@@ -22,14 +21,14 @@ function charactersOf(part: WordPart): number {
 /** The words of `word`; undefined where they are too many. */
 export function expandBraces(word: Word, charge: (steps: number) => boolean): readonly Word[] | undefined {
   if (!word.some((part) => part.kind === 'text' && !part.isQuoted && part.text.includes('{'))) return [word]
-  if (!charge(word.reduce((sum, part) => sum + charactersOf(part), 0) * CHARACTER_STEPS)) return undefined
+  if (!charge(word.reduce((sum, part) => sum + charactersOf(part), 0))) return undefined
   const pieces = piecesOf(word)
   if (!charge(pieces.length * PIECE_STEPS)) return undefined
-  const { closes, commas, depth } = pairsOf(pieces)
-  if (depth > SHELL_DEPTH) return undefined
-  const result = between(pieces, 0, pieces.length, closes, commas)
-  return result
+  const pairs = pairsOf(pieces)
+  return pairs.depth > SHELL_DEPTH ? undefined : between(pieces, 0, pieces.length, { ...pairs, charge })
 }
+
+type Braces = ReturnType<typeof pairsOf> & { readonly charge: (steps: number) => boolean }
 
 function piecesOf(word: Word): readonly Piece[] {
   const pieces: Piece[] = []
@@ -114,9 +113,9 @@ function between(
   pieces: readonly Piece[],
   start: number,
   end: number,
-  closes: ReadonlyMap<number, number>,
-  commas: ReadonlyMap<number, readonly number[]>,
+  braces: Braces,
 ): readonly Word[] | undefined {
+  const { closes, commas } = braces
   const segments: (readonly Word[])[] = []
   let plain: WordPart[] = []
   for (let at = start; at < end; at += 1) {
@@ -140,7 +139,7 @@ function between(
     } else {
       let from = at + 1
       for (const cut of [...cuts, close]) {
-        const words = between(pieces, from, cut, closes, commas)
+        const words = between(pieces, from, cut, braces)
         if (words === undefined || alternatives.length + words.length > BRACE_WORDS) return undefined
         alternatives.push(...words)
         from = cut + 1
@@ -152,10 +151,21 @@ function between(
     at = close
   }
   if (plain.length > 0) segments.push([plain])
-  let words: (readonly Word[])[] = [[]]
+  let [words, parts]: [WordPart[][], number] = [[[]], 0]
   for (const segment of segments) {
-    if (words.length * segment.length > BRACE_WORDS) return undefined
-    words = words.flatMap((before) => segment.map((word) => [...before, word]))
+    const added = words.length * segment.reduce((sum, { length }) => sum + length, 0)
+    // What is copied is paid before, a step for each part; the last of a segment goes on with what is there.
+    if (words.length * segment.length > BRACE_WORDS || !braces.charge(parts * (segment.length - 1) + added))
+      return undefined
+    parts = parts * segment.length + added
+    words = words.flatMap((before) =>
+      segment.map((word, at) => longer(at + 1 < segment.length ? [...before] : before, word)),
+    )
   }
-  return words.map((parts) => parts.flat())
+  return words
+}
+
+function longer(whole: WordPart[], word: Word): WordPart[] {
+  for (const part of word) whole.push(part)
+  return whole
 }
