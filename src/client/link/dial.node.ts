@@ -19,9 +19,7 @@ import {
   TLS_SIGNATURES,
 } from '../../limits.ts'
 import { type LinkSpeed, measureSpeed } from '../calls/link-speed.ts'
-
-/** Shown to a device that asks for certificates. In PEM, with its chain where it has one, and its private key. */
-export type ClientCertificate = { readonly certificatePem: string; readonly keyPem: string }
+import type { ClientCertificate } from './client-certificate.ts'
 
 export type DialOptions = {
   readonly host: string
