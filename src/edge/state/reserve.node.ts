@@ -3,6 +3,7 @@
  * back piece by piece to whoever must write all the same: the record, what is cleared away, a start. A piece is as much
  * as a few records need, so that a program that fills the disk at that moment finds little more than nothing. The last
  * quarter is kept for dropping and purging, which make room, and it is all made again when there is some.
+ * Beside the blocks there are names (reserve-names.node.ts), for a disk that can have no further files.
  * Where the file system allocates nothing ahead (ZFS, compressed btrfs), there is less than it says, and the levels of
  * alarm (storage-guard.ts) are what is left.
  * Rules: docs/responses.md, section 7 (full disks); fallocate(2).
@@ -12,9 +13,10 @@ import { closeSync, constants, fstatSync, ftruncateSync, openSync, statfsSync, s
 import { join } from 'node:path'
 import { attempt } from '../../base/attempt.ts'
 import type { MakeRoom } from '../../base/room.ts'
-import { RESERVE_PIECE_BYTES, RESERVE_SHARE } from '../../limits.ts'
+import { RESERVE_NAMES, RESERVE_PIECE_BYTES, RESERVE_SHARE } from '../../limits.ts'
 import { loadSyscalls } from '../../sandbox/kernel/syscalls.node.ts'
 import { createFileLock } from './file-lock.node.ts'
+import { openReserveNames } from './reserve-names.node.ts'
 
 export type Reserve = {
   /** What it would hold with room enough. */
@@ -35,7 +37,7 @@ export type Reserve = {
 const NAME = 'reserve'
 const MODE = 0o600
 const BLOCK_BYTES = 512
-const LAST_SHARE = 4
+const LAST_SHARE = 1 / 4
 
 /**
  * Opens it, and gives all of it back where the disk is full: a start has to write, and nobody runs yet who would take
@@ -50,6 +52,8 @@ export function openReserve(directory: string, bytes: number): Reserve {
   const device = statSync(directory).dev
   let held = 0
   const descriptor = open()
+  // Who finds it taken runs beside a daemon, and leaves that one's alone.
+  const names = descriptor === undefined || wholeBytes === 0 ? undefined : openReserveNames(directory)
 
   function open(): number | undefined {
     const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
@@ -86,6 +90,11 @@ export function openReserve(directory: string, bytes: number): Reserve {
     return held > keep && cutTo(Math.max(keep, held - RESERVE_PIECE_BYTES))
   }
 
+  /** Of whatever is missing. `share` of it is kept. */
+  function givePiece(share: number): boolean {
+    return names?.isLow === true ? names.give(RESERVE_NAMES * share) : give(wholeBytes * share)
+  }
+
   function allocate(file: number, size: number): boolean {
     return syscalls.byNumber('fallocate', file, 0, 0, size) === 0
   }
@@ -98,11 +107,14 @@ export function openReserve(directory: string, bytes: number): Reserve {
     return isThere
   }
 
-  function makeRoom(wanted: number, keep: number): void {
+  function makeRoom(wanted: number, share: number): void {
+    if (names?.isLow === true) names.give(RESERVE_NAMES * share)
+    const keep = wholeBytes * share
     while (held > keep && !hasRoom(wanted)) give(keep)
   }
 
   function fill(): void {
+    names?.fill()
     if (descriptor === undefined || held >= wholeBytes) return
     if (freeBytes() < wholeBytes - held + wholeBytes) return
     if (allocate(descriptor, wholeBytes)) held = wholeBytes
@@ -126,8 +138,8 @@ export function openReserve(directory: string, bytes: number): Reserve {
   return {
     wholeBytes,
     heldFor: (place) => (held > 0 && isHere(place) ? held : 0),
-    pieceFor: (place) => () => isHere(place) && give(wholeBytes / LAST_SHARE),
-    make: (wanted) => makeRoom(wanted, wholeBytes / LAST_SHARE),
+    pieceFor: (place) => () => isHere(place) && givePiece(LAST_SHARE),
+    make: (wanted) => makeRoom(wanted, LAST_SHARE),
     clear: (wanted) => makeRoom(wanted, 0),
     tick: fill,
     close() {

@@ -3,13 +3,23 @@
  * @module
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openChainFile } from '../../../src/audit/chain-file.node.ts'
 import { activePath } from '../../../src/audit/segments.node.ts'
-import { withRoom } from '../../../src/base/room.ts'
+import { type MakeRoom, NO_ROOM, withRoom } from '../../../src/base/room.ts'
 import { openReserve } from '../../../src/edge/state/reserve.node.ts'
+import { RESERVE_NAMES, RESERVE_PIECE_NAMES } from '../../../src/limits.ts'
 import { temporary } from '../../integration/daemon.node.ts'
 
 const MIB = 1_048_576
@@ -18,7 +28,8 @@ function disk(t: Test, kind: 'ext4' | 'tmpfs'): string | undefined {
   const directory = join(temporary(t), 'disk')
   mkdirSync(directory)
   try {
-    if (kind === 'tmpfs') execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', directory])
+    if (kind === 'tmpfs')
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=32m,nr_inodes=4096', 'tmpfs', directory])
     else {
       writeFileSync(`${directory}.image`, '')
       truncateSync(`${directory}.image`, 32 * MIB)
@@ -107,6 +118,44 @@ for (const kind of ['ext4', 'tmpfs'] as const) {
     most.close()
   })
 }
+
+for (const kind of ['ext4', 'tmpfs'] as const)
+  t.test(`on ${kind}: where no further file can be made there are some names left`, async (t) => {
+    const directory = disk(t, kind)
+    if (directory === undefined) return
+    const reserve = openReserve(directory, 2 * MIB)
+    const names = () => readdirSync(join(directory, 'reserve.names')).length
+    t.equal(names(), RESERVE_NAMES)
+    mkdirSync(join(directory, 'many'))
+    /** How many files can be made, until there is none. */
+    const make = (place: string, room: MakeRoom): number => {
+      for (let number = 0; ; number++) {
+        try {
+          withRoom(room, () => writeFileSync(join(directory, place, `${number}`), '', { flag: 'wx' }))
+        } catch (cause) {
+          t.match(cause, { code: 'ENOSPC' })
+          return number
+        }
+      }
+    }
+    t.ok(make('many', NO_ROOM) > 1_000)
+    t.equal(names(), RESERVE_NAMES, 'nobody else has them')
+    withRoom(reserve.pieceFor(directory), () => mkdirSync(join(directory, 'record')))
+    t.equal(make('record', reserve.pieceFor(directory)), (RESERVE_NAMES * 3) / 4 - 1)
+    t.equal(names(), RESERVE_NAMES / 4, 'the last quarter is not for them')
+    reserve.tick()
+    t.equal(names(), RESERVE_NAMES / 4, 'nor made again')
+    reserve.clear(1)
+    t.equal(names(), RESERVE_NAMES / 4 - RESERVE_PIECE_NAMES)
+    t.equal(reserve.heldFor(directory), 2 * MIB, 'blocks were never missing')
+    reserve.close()
+    const next = openReserve(directory, 2 * MIB)
+    t.equal(names(), 0, 'a start has all of them')
+    rmSync(join(directory, 'many'), { recursive: true })
+    next.tick()
+    t.equal(names(), RESERVE_NAMES)
+    next.close()
+  })
 
 t.test('writers that fill the disk at that moment leave the record what it needs', async (t) => {
   const directory = disk(t, 'ext4')
