@@ -249,6 +249,8 @@ function diff(peer: Peer, call: Call): void {
   const go = (): void => {
     if (!named.ok) return
     const form = DIFF_FORMS[request.form] ?? 'text'
+    // Its text lies on the disk: on a full one an operator looks before dropping.
+    if (peer.caller?.role === 'operator') peer.rooms.roomToClear()
     giveReview(peer, call, session, (onLeave) =>
       peer.rooms.branches.review(session, form, named.paths, onLeave),
     )
