@@ -242,6 +242,8 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       minifySyntax: true,
       // V8 keeps the text of a program in memory for as long as it runs.
       minifyWhitespace: true,
+      // A Node that is too old has to be able to read the file, or it could not say so.
+      supported: { using: false },
       legalComments: 'none',
       metafile: true,
       logLevel: 'silent',

@@ -165,17 +165,14 @@ function makeParent(controller: Controller, total: GroupLimits | undefined): str
 function openNursery(controller: Controller, parent: string): Nursery | undefined {
   const { directory, version, memory, processes } = controller
   if (!memory && !processes) return undefined
+  const openGroup = (path: string) => openSync(path, constants.O_RDONLY | constants.O_DIRECTORY)
   if (version === 2)
-    return {
-      list: openSync(join(directory, OWN_GROUP, 'cgroup.procs'), constants.O_RDONLY),
-      forks: -1,
-      isOfThreads: false,
-    }
+    return { directory: openGroup(join(directory, OWN_GROUP)), forks: -1, isOfThreads: false }
   const group = join(parent, STARTING)
   if (!existsSync(group)) mkdirSync(group, { mode: GROUP_MODE })
   if (processes) writeFileSync(join(group, 'pids.max'), String(STARTING_PROCESSES))
   return {
-    list: openSync(join(group, 'tasks'), constants.O_RDWR),
+    directory: openGroup(group),
     forks: processes ? openSync(join(group, 'pids.max'), constants.O_WRONLY) : -1,
     isOfThreads: true,
   }
@@ -224,11 +221,12 @@ export function openControlGroups(total?: GroupLimits): ControlGroups {
       return nurseries
     },
     admitLauncher(thread) {
-      for (const { list, isOfThreads } of groups.nurseries) if (isOfThreads) writeSync(list, String(thread))
+      for (const { directory, isOfThreads } of groups.nurseries)
+        if (isOfThreads) writeFileSync(`/proc/self/fd/${directory}/tasks`, String(thread))
     },
     closeAll() {
-      for (const { list, forks } of nurseries ?? [])
-        for (const one of [list, forks]) if (one >= 0) closeSync(one)
+      for (const { directory, forks } of nurseries ?? [])
+        for (const one of [directory, forks]) if (one >= 0) closeSync(one)
       nurseries = []
       remove()
       for (const parent of parents.values()) {

@@ -17,6 +17,8 @@ const O_PATH = 0o10000000
 /** Numbers of processes that are read at once. */
 const LIST_BYTES = 4_096
 const LINK_BYTES = 64
+const TASKS = Buffer.from('tasks\0')
+const PROCESSES = Buffer.from('cgroup.procs\0')
 
 export interface LauncherBounds {
   /** `base`: of the request that started it. */
@@ -73,11 +75,20 @@ export function createLauncherBounds(
     return length > 0 ? link.toString('latin1', 0, length) : ''
   }
 
+  /** Read anew each time: of version 1 a list that stays open is for a second what it was (cgroup-v1.c, pidlists). */
+  function listOf({ directory, isOfThreads }: Nursery): number[] {
+    const list = byNumber('openat', directory, isOfThreads ? TASKS : PROCESSES, O_CLOEXEC, 0)
+    if (list < 0) return []
+    const found = numbersIn(list)
+    libc.close(list)
+    return found
+  }
+
   /** Who has begun there and not been taken out. Where others of the daemon are too, only those of the session. */
-  function waiting({ list: descriptor, isOfThreads }: Nursery, init: number): number[] {
-    byNumber('lseek', descriptor, 0, 0)
+  function waiting(nursery: Nursery, init: number): number[] {
+    const { isOfThreads } = nursery
     const own = isOfThreads ? self.thread : self.process
-    const found = numbersIn(descriptor).filter((one) => one !== own)
+    const found = listOf(nursery).filter((one) => one !== own)
     if (isOfThreads || found.length === 0) return found
     const namespace = namespaceOf(init)
     return namespace === '' ? [] : found.filter((one) => namespaceOf(one) === namespace)
@@ -91,10 +102,13 @@ export function createLauncherBounds(
 
   function empty(nursery: Nursery, descriptors: readonly number[], init: number): void {
     let areForbidden = false
+    let count = 0
     for (let round = 0; round < STARTING_ROUNDS; round++) {
       const found = waiting(nursery, init)
       if (found.length === 0) break
-      if (round === STARTING_FREE_ROUNDS) {
+      count += found.length
+      // Not sooner: on a busy machine a script of three commands would find that it cannot fork.
+      if (!areForbidden && (count > STARTING_PROCESSES || round === STARTING_FREE_ROUNDS)) {
         areForbidden = true
         for (const one of nurseries) forbidForks(one, true)
       }

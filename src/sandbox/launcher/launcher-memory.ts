@@ -83,10 +83,11 @@ export interface Fence {
 
 /** Where programs are that have been started and not been bounded yet (control-groups.node.ts). */
 export interface Nursery {
-  /** A list of threads or processes, to be read and, where it is of threads, written. */
-  readonly list: number
+  /** The directory of the group. */
+  readonly directory: number
   /** `pids.max` there, to be written; -1 where there is none. */
   readonly forks: number
+  /** Threads begin there, and nothing else of the daemon is in it; else it is the daemon's own group. */
   readonly isOfThreads: boolean
 }
 

@@ -4,8 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync, readlinkSync, writeSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { loadSyscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
 import { openControlGroups } from '../../../src/sandbox/launcher/control-groups.node.ts'
@@ -117,25 +116,35 @@ function groupsFor(t: Test) {
 const isIn = (pid: number, name: string): boolean =>
   readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(`/sass-edge-${process.pid}/${name}`)
 
+const pathOf = ({ directory }: Nursery): string => `/proc/self/fd/${directory}`
+const beginIn = (nurseries: readonly Nursery[], pid: number): void => {
+  for (const one of nurseries) writeFileSync(`${pathOf(one)}/cgroup.procs`, String(pid))
+}
+
 t.test(
-  'with groups all that began where programs begin is taken to the session, with its limits',
+  'with groups all that began where programs begin is taken to the session, with its limits, of each that starts',
   async (t) => {
     const found = groupsFor(t)
     if (found === undefined) return
     const { group, nurseries } = found
-    const program = await begin(t, 'sh', ['-c', 'read go; sleep 60 & sleep 60 & (sleep 60 & wait) & wait'])
-    for (const { list } of nurseries) writeSync(list, String(program.pid))
-    program.stdin?.write('go\n')
-    await until('all of them', () => childrenOf(program.pid).length === 3)
-    const all = [program.pid, ...childrenOf(program.pid)]
-    for (const pid of all) t.notOk(isIn(pid, NAME))
-    bounds(nurseries).apply(request(group.descriptors), 0, program.pid)
-    for (const pid of all) {
-      t.ok(isIn(pid, NAME))
-      t.equal(filesOf(pid), FILES)
+    const all = bounds(nurseries)
+    const script = 'read go; sleep 60 & sleep 60 & (sleep 60 & wait) & wait'
+    const programs = [await begin(t, 'sh', ['-c', script]), await begin(t, 'sh', ['-c', script])]
+    for (const program of programs) {
+      beginIn(nurseries, program.pid)
+      program.stdin?.write('go\n')
+      await until('all of them', () => childrenOf(program.pid).length === 3)
+      const started = [program.pid, ...childrenOf(program.pid)]
+      for (const pid of started) t.notOk(isIn(pid, NAME))
+      // The second one within a second: a list of version 1 that was left open would still be the first one's.
+      all.apply(request(group.descriptors), 0, program.pid)
+      for (const pid of started) {
+        t.ok(isIn(pid, NAME))
+        t.equal(filesOf(pid), FILES)
+      }
+      for (const one of nurseries)
+        t.equal(readFileSync(`${pathOf(one)}/tasks`, 'utf8'), '', 'nobody is left where programs begin')
     }
-    for (const { list } of nurseries)
-      t.equal(readFileSync(`/proc/self/fd/${list}`, 'utf8'), '', 'nobody is left where programs begin')
   },
 )
 
@@ -144,15 +153,13 @@ t.test('who cannot be taken out keeps nobody waiting, and may fork again afterwa
   if (found === undefined) return
   const { nurseries } = found
   const program = await begin(t, 'sleep', ['60'])
-  for (const { list } of nurseries) writeSync(list, String(program.pid))
+  beginIn(nurseries, program.pid)
   const nowhere = openSync('/dev/null', 'w')
   t.teardown(() => closeSync(nowhere))
   bounds(nurseries).apply(request([nowhere]), 0, program.pid)
   t.equal(filesOf(program.pid), FILES)
-  for (const { list, forks } of nurseries.filter((one) => one.forks >= 0)) {
-    const max = join(dirname(readlinkSync(`/proc/self/fd/${list}`)), 'pids.max')
-    t.equal(readFileSync(max, 'utf8').trim(), String(STARTING_PROCESSES), String(forks))
-  }
+  for (const one of nurseries.filter(({ forks }) => forks >= 0))
+    t.equal(readFileSync(`${pathOf(one)}/pids.max`, 'utf8').trim(), String(STARTING_PROCESSES))
 })
 
 t.test('where the daemon is in that place too, only what is of the session is taken', async (t) => {
@@ -166,14 +173,8 @@ t.test('where the daemon is in that place too, only what is of the session is ta
   if (init === undefined)
     return void t.comment('skipped: this machine lets nobody make a namespace of numbers')
   const own = [init, ...childrenOf(init)]
-  const shared = nurseries.map((one) => {
-    const directory = dirname(readlinkSync(`/proc/self/fd/${one.list}`))
-    return { list: openSync(join(directory, 'cgroup.procs'), 'r'), forks: -1, isOfThreads: false }
-  })
-  t.teardown(() => {
-    for (const { list } of shared) closeSync(list)
-  })
-  for (const { list } of nurseries) for (const pid of [...own, other.pid]) writeSync(list, String(pid))
+  const shared = nurseries.map(({ directory }) => ({ directory, forks: -1, isOfThreads: false }))
+  for (const pid of [...own, other.pid]) beginIn(nurseries, pid)
   bounds(shared).apply(request(group.descriptors, init), 0, init)
   for (const pid of own) t.ok(isIn(pid, NAME) && filesOf(pid) === FILES)
   t.notOk(isIn(other.pid, NAME), 'the other is where it was')
