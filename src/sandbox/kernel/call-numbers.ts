@@ -58,6 +58,7 @@ export const CALLS = Object.freeze({
   setresgid: [119, 149],
   setresuid: [117, 147],
   setrlimit: [160, 164],
+  waitid: [247, 95],
   // No connection, no name, no message: there is no socket to begin with.
   socket: [41, 198, CONFINED],
   socketpair: [53, 199, CONFINED],

@@ -4,7 +4,8 @@
  * forked by then began where it did, and is found there: nobody leaves that place but by this hand, and whoever forks
  * on and on is kept from it until all are found. Without control groups its descendants are looked for, orphans among
  * the children of the session's first process.
- * Nobody has waited for the program yet, so its number is still its own. Also part of the CommonJS text of the thread.
+ * Nobody waits for the program before that is done, so its number is still its own; its start is told before, since the
+ * kernel takes some milliseconds to move a process where none was moved just now (cgroup_threadgroup_rwsem). Also part of the CommonJS text of the thread.
  * Sources: prlimit(2), cgroups(7), proc(5).
  * @module
  */
@@ -21,8 +22,8 @@ const TASKS = Buffer.from('tasks\0')
 const PROCESSES = Buffer.from('cgroup.procs\0')
 
 export interface LauncherBounds {
-  /** `base`: of the request that started it. */
-  apply(words: Int32Array, base: number, pid: number): void
+  /** What bounds the program of the request at `base`, which is read at once: its place may soon be another one's. */
+  of(words: Int32Array, base: number): (pid: number) => void
 }
 
 /** `self`: the numbers of this process and of this thread. */
@@ -145,14 +146,16 @@ export function createLauncherBounds(
   }
 
   return {
-    apply(words, base, pid) {
+    of(words, base) {
       const descriptors = SLOT_GROUPS.map((slot) => words[base + slot] ?? -1).filter((one) => one >= 0)
       const init = words[base + SLOT.init] ?? -1
-      settle(descriptors, pid)
-      // Groups are joined in the order of the places: who has left the last one has left them all.
-      const last = nurseries.at(-1)
-      if (descriptors.length > 0 && last !== undefined) empty(last, descriptors, init)
-      else if (limits.length > 0) limitDescendants(pid, init)
+      return (pid) => {
+        settle(descriptors, pid)
+        // Groups are joined in the order of the places: who has left the last one has left them all.
+        const last = nurseries.at(-1)
+        if (descriptors.length > 0 && last !== undefined) empty(last, descriptors, init)
+        else if (limits.length > 0) limitDescendants(pid, init)
+      }
     },
   }
 }

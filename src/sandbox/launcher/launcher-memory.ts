@@ -10,6 +10,8 @@ export const CONTROL_SUBMITTED = 0
 export const CONTROL_COMPLETED = 1
 /** Not 0: the launcher ends at the next SUBMITTED. */
 export const CONTROL_CLOSING = 2
+/** As COMPLETED, of those whose programs are bounded as well. */
+export const CONTROL_BOUNDED = 3
 /** A cache line of its own. */
 export const CONTROL_BYTES = 64
 

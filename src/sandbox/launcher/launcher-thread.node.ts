@@ -28,6 +28,7 @@ import {
 import { COMMAND_UMASK } from '../limits.ts'
 import { createLauncherBounds, type LauncherBounds } from './launcher-bounds.node.ts'
 import {
+  CONTROL_BOUNDED,
   CONTROL_BYTES,
   CONTROL_CLOSING,
   CONTROL_COMPLETED,
@@ -307,15 +308,16 @@ function serve(
     const isLaunch = (addresses[base / 2 + SLOT.file] ?? 0n) !== 0n
     if (!isLaunch) places.leave(words[base + SLOT.networkNamespace] ?? -1)
     const result = isLaunch ? launch(base) : ERRNO.ECANCELED
-    if (result === 0) {
-      const pid = words[base + SLOT.pid] ?? -1
-      bounds.apply(words, base, pid)
-    }
+    const bound = result === 0 ? bounds.of(words, base) : undefined
+    const pid = words[base + SLOT.pid] ?? -1
     if (result !== 0) words[base + SLOT.pid] = -1
     words[base + SLOT.errno] = result
     done = (done + 1) | 0
     Atomics.store(control, CONTROL_COMPLETED, done)
     Atomics.notify(control, CONTROL_COMPLETED)
+    bound?.(pid)
+    Atomics.store(control, CONTROL_BOUNDED, done)
+    Atomics.notify(control, CONTROL_BOUNDED)
   }
 }
 

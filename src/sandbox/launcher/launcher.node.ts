@@ -16,6 +16,7 @@ import type { SpawnNamespaces, SpawnPlan } from '../../ports.ts'
 import { ERRNO, type Syscalls } from '../kernel/syscalls.node.ts'
 import { LAUNCH_WATCH_MS, LAUNCHER_HEAP_MIB, PROGRAM_BLOCK_BYTES } from '../limits.ts'
 import {
+  CONTROL_BOUNDED,
   CONTROL_BYTES,
   CONTROL_CLOSING,
   CONTROL_COMPLETED,
@@ -66,6 +67,10 @@ export interface Launcher {
   leave(networkRest: number, left: () => void): void
   /** Takes the answers that are there already; answers that come later are taken by themselves. */
   collect(): void
+  /** Whether all that bounds this program of its own is on it: before that nobody may wait for it (wait4(2)). */
+  isBounded(pid: number): boolean
+  /** Called back, later, when it is. */
+  whenBounded(pid: number, done: () => void): void
   /** While held, the process does not end by itself. */
   hold(held: boolean): void
   /** Ends the thread. Requests that it has not taken fail with EAGAIN. */
@@ -189,6 +194,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
   const exited = new Promise<void>((resolve) => {
     worker.once('exit', () => {
       ended = true
+      Atomics.notify(control, CONTROL_BOUNDED)
       resolve()
     })
   })
@@ -216,14 +222,26 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
 
   const wordsOf = (request: number): Int32Array =>
     new Int32Array(memory, CONTROL_BYTES + (request & (LAUNCH_SLOTS - 1)) * SLOT_BYTES, SLOT_BYTES / 4)
+  /** By number, the request after that of a program that may not be bounded yet. */
+  const unbounded = new Map<number, number>()
+  const isReached = (request: number): boolean =>
+    ((Atomics.load(control, CONTROL_BOUNDED) - request) | 0) >= 0
   const collect = (): void => {
     while (taken !== Atomics.load(control, CONTROL_COMPLETED)) {
       const answer = wordsOf(taken)
       const request = pending.get(taken)
       pending.delete(taken)
       taken = (taken + 1) | 0
-      request?.answered(answer[SLOT.pid] ?? -1, answer[SLOT.errno] ?? ERRNO.EIO)
+      const [pid, errno] = [answer[SLOT.pid] ?? -1, answer[SLOT.errno] ?? ERRNO.EIO]
+      if (errno === 0 && !isReached(taken)) unbounded.set(pid, taken)
+      request?.answered(pid, errno)
     }
+  }
+  const isBounded = (pid: number): boolean => {
+    const request = unbounded.get(pid)
+    if (request !== undefined && !ended && !isReached(request)) return false
+    unbounded.delete(pid)
+    return true
   }
   const watch = (): void => {
     if (watching) return
@@ -334,6 +352,17 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       submit({ block: program.block, namespaces, answered })
     },
     collect,
+    isBounded,
+    whenBounded(pid, done) {
+      const look = (): void => {
+        const seen = Atomics.load(control, CONTROL_BOUNDED)
+        if (isBounded(pid)) return done()
+        const wait = Atomics.waitAsync(control, CONTROL_BOUNDED, seen)
+        if (wait.async) void wait.value.then(look)
+        else queueMicrotask(look)
+      }
+      queueMicrotask(look)
+    },
     hold(held) {
       if (held) worker.ref()
       else worker.unref()

@@ -52,6 +52,14 @@ function exitStatus(word: number): ExitStatus {
   return signal === 0 ? { kind: 'exited', code: (word >> 8) & 0xff } : { kind: 'signalled', signal }
 }
 
+/** waitid(2); siginfo_t of 64-bit machines, 32-bit words. */
+const P_PID = 1
+const WEXITED = 4
+const WNOWAIT = 0x0100_0000
+const INFO_WORDS = 32
+const [INFO_CODE, INFO_PID, INFO_STATUS] = [2, 4, 6] as const
+const CLD_EXITED = 1
+
 /**
  * Makes the spawner of this process: one is enough, and the descriptors of the process become close-on-exec.
  * `close` kills what still runs, waits for it, and ends the launcher thread.
@@ -65,12 +73,34 @@ export async function createSpawner(options: SpawnerOptions = {}): Promise<Proce
   const running = new Set<RunningChild>()
   const byPid = new Map<number, RunningChild>()
   const statusWord = new Int32Array(new ArrayBuffer(64))
+  const info = new Int32Array(new ArrayBuffer(INFO_WORDS * 4))
   let closing: Promise<void> | undefined
   let isEnding = false
   let emptied: (() => void) | undefined
 
+  const waitFor = (pid: number): number => syscalls.checked(syscalls.libc.waitpid(pid, statusWord, WNOHANG))
+  /** How it has ended, while its number is still its own; undefined: it runs. */
+  const endOf = (pid: number): ExitStatus | undefined => {
+    info.fill(0)
+    const options = WEXITED | WNOHANG | WNOWAIT
+    if (syscalls.byNumber('waitid', P_PID, pid, info, options, 0) !== 0 || info[INFO_PID] !== pid)
+      return undefined
+    const status = info[INFO_STATUS] ?? 0
+    return info[INFO_CODE] === CLD_EXITED
+      ? { kind: 'exited', code: status }
+      : { kind: 'signalled', signal: status }
+  }
   const reap = (pid: number): void => {
-    const result = syscalls.checked(syscalls.libc.waitpid(pid, statusWord, WNOHANG))
+    // What bounds it is put on it by its number, which is nobody's once it has been waited for: told now, waited for then.
+    if (!launcher.isBounded(pid)) {
+      const end = endOf(pid)
+      if (end === undefined) return
+      const child = byPid.get(pid)
+      byPid.delete(pid)
+      launcher.whenBounded(pid, () => void waitFor(pid))
+      return child?.reaped(end)
+    }
+    const result = waitFor(pid)
     if (result !== pid && result !== -ERRNO.ECHILD) return
     const child = byPid.get(pid)
     byPid.delete(pid)
