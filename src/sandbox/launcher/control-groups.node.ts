@@ -22,7 +22,6 @@ import {
   rmdirSync,
   writeFileSync,
 } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../../base/files.node.ts'
@@ -51,11 +50,6 @@ export type GroupLimits = {
 }
 
 export interface SessionGroup {
-  /**
-   * The session's first process: while it is there, nobody takes the group for one that was left. Resolves when it is in,
-   * or has ended; until then its number has to stay its own.
-   */
-  admit(pid: number): Promise<void>
   /** Write ends: a process whose number is written there belongs to the session from then on. */
   readonly descriptors: readonly number[]
   /** True where a process was killed for want of memory since this was asked last. */
@@ -268,13 +262,6 @@ export function openControlGroups(total?: GroupLimits): ControlGroups {
       let kills = memory === undefined ? 0 : memoryKills(memory.controller, memory.group)
       return {
         descriptors: made.map(({ descriptor }) => descriptor),
-        async admit(pid) {
-          // Where none was moved just now the kernel takes some milliseconds for it, which nobody else is to wait for.
-          for (const { group } of made)
-            await writeFile(join(group, 'cgroup.procs'), String(pid)).catch(() => {
-              // It has ended by now, and its session with it.
-            })
-        },
         forbidForks(areForbidden) {
           for (const { controller, group } of made) {
             if (!controller.processes) continue

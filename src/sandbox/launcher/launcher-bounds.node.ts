@@ -12,7 +12,7 @@
 
 import { O_CLOEXEC, type Syscalls } from '../kernel/syscalls.node.ts'
 import { STARTING_FREE_ROUNDS, STARTING_PROCESSES, STARTING_ROUNDS } from '../limits.ts'
-import { type Fence, type Nursery, SLOT, SLOT_GROUPS } from './launcher-memory.ts'
+import { type Fence, HOME_NAMESPACES, type Nursery, SLOT, SLOT_GROUPS } from './launcher-memory.ts'
 
 const O_PATH = 0o10000000
 /** Numbers of processes that are read at once. */
@@ -43,19 +43,22 @@ export function createLauncherBounds(
   const proc = checked(libc.open('/proc', O_PATH | O_CLOEXEC, 0))
   const list = Buffer.from(new ArrayBuffer(LIST_BYTES))
   const link = Buffer.from(new ArrayBuffer(LINK_BYTES))
+  let lastPlace = HOME_NAMESPACES
 
   function limit(pid: number): void {
     for (const { resource, pair } of limits) byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)
   }
 
-  /**
-   * Limits first: whoever leaves the place where it began has them, and what it forks has them too. The groups in
-   * their order, and none after one that was refused: whoever is not in the last place any more is in none of them.
-   */
-  function settle(descriptors: readonly number[], pid: number): void {
-    limit(pid)
+  /** In their order, and none after one that was refused: whoever is not in the last place any more is in none of them. */
+  function join(descriptors: readonly number[], pid: number): void {
     const text = Buffer.from(String(pid))
     for (const descriptor of descriptors) if (libc.write(descriptor, text, BigInt(text.length)) < 0) return
+  }
+
+  /** Limits first: whoever leaves the place where it began has them, and what it forks has them too. */
+  function settle(descriptors: readonly number[], pid: number): void {
+    limit(pid)
+    join(descriptors, pid)
   }
 
   function numbersIn(descriptor: number): number[] {
@@ -149,8 +152,12 @@ export function createLauncherBounds(
     of(words, base) {
       const descriptors = SLOT_GROUPS.map((slot) => words[base + slot] ?? -1).filter((one) => one >= 0)
       const init = words[base + SLOT.init] ?? -1
+      const place = words[base + SLOT.namespaces] ?? HOME_NAMESPACES
       return (pid) => {
         settle(descriptors, pid)
+        // The first process of the session, so that nobody takes its groups for some that were left. It starts nothing.
+        if (init > 0 && place !== lastPlace) join(descriptors, init)
+        lastPlace = place
         // Groups are joined in the order of the places: who has left the last one has left them all.
         const last = nurseries.at(-1)
         if (descriptors.length > 0 && last !== undefined) empty(last, descriptors, init)

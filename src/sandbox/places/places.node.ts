@@ -89,8 +89,6 @@ type Held = {
   readonly place: Place
   readonly descriptors: NamespaceDescriptors | undefined
   readonly group: SessionGroup | undefined
-  /** Its first process is in the group. */
-  readonly admitted?: Promise<void>
   readonly served: ServedNetwork | undefined
   /** Sessions that work there. */
   readonly tenants: Set<string>
@@ -252,7 +250,6 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const { mount, pid, ipc, root } = descriptors
     const refusals = descriptors.gate?.refusals ?? -1
     ground.bounds.opened(branch, root)
-    const admitted = group.admit(descriptors.initPid)
     const place: Place = {
       branch: name,
       level: branch.level,
@@ -271,10 +268,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
       refused: refusals < 0 ? undefined : createRefusals(syscalls, refusals),
       terms: { runAs, network, egress, within },
     }
-    return {
-      ...{ place, descriptors, group, admitted, served },
-      ...{ tenants: new Set(), lingers: false, lingering: undefined },
-    }
+    return { place, descriptors, group, served, tenants: new Set(), lingers: false, lingering: undefined }
   }
 
   /** @throws SassError SANDBOX_UNAVAILABLE for a branch that is not there, or another agent's */
@@ -323,7 +317,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     const { descriptors, place } = one
     if (descriptors === undefined) return closeSync(place.rootDescriptor)
     one.served?.close()
-    await Promise.all([ground.leave(descriptors.networkRest), one.admitted])
+    await ground.leave(descriptors.networkRest)
     const isGone = await giveBack(descriptors, place.namespaces?.children)
     one.group?.close()
     if (!isGone)
