@@ -313,14 +313,6 @@ export const FILE_BYTES_LEAST = 16_777_216
  * It is given back in pieces of some ten records, and is never more than an eighth of its file system.
  */
 export const RESERVE_BYTES = 16_777_216
-export const RESERVE_PIECE_BYTES = 65_536
-export const RESERVE_SHARE = 8
-/**
- * Names of the reserve: a start makes some twenty files and a branch six directories. They are given back by as many as
- * one of these takes at once.
- */
-export const RESERVE_NAMES = 128
-export const RESERVE_PIECE_NAMES = 16
 /** What a drop or a purge may write before its files go: records, a directory, a journal. */
 export const CLEARING_BYTES = 262_144
 /** Room that is kept for the record: with less of it free, only what reads goes on. */

@@ -7,7 +7,7 @@
 import { closeSync, openSync, readdirSync, statfsSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { makePrivateDirectory } from '../../base/files.node.ts'
-import { RESERVE_NAMES, RESERVE_PIECE_NAMES } from '../../limits.ts'
+import { RESERVE_NAMES, RESERVE_PIECE_NAMES } from './limits.ts'
 
 export type ReserveNames = {
   /** Whether the disk has so few left that a file more may be refused. */

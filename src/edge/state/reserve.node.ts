@@ -13,9 +13,9 @@ import { closeSync, constants, fstatSync, ftruncateSync, openSync, statfsSync, s
 import { join } from 'node:path'
 import { attempt } from '../../base/attempt.ts'
 import type { MakeRoom } from '../../base/room.ts'
-import { RESERVE_NAMES, RESERVE_PIECE_BYTES, RESERVE_SHARE } from '../../limits.ts'
 import { loadSyscalls } from '../../sandbox/kernel/syscalls.node.ts'
 import { createFileLock } from './file-lock.node.ts'
+import { RESERVE_NAMES, RESERVE_PIECE_BYTES, RESERVE_SHARE } from './limits.ts'
 import { openReserveNames } from './reserve-names.node.ts'
 
 export type Reserve = {

@@ -18,8 +18,8 @@ import t, { type Test } from 'tap'
 import { openChainFile } from '../../../src/audit/chain-file.node.ts'
 import { activePath } from '../../../src/audit/segments.node.ts'
 import { type MakeRoom, NO_ROOM, withRoom } from '../../../src/base/room.ts'
+import { RESERVE_NAMES, RESERVE_PIECE_NAMES } from '../../../src/edge/state/limits.ts'
 import { openReserve } from '../../../src/edge/state/reserve.node.ts'
-import { RESERVE_NAMES, RESERVE_PIECE_NAMES } from '../../../src/limits.ts'
 import { temporary } from '../../integration/daemon.node.ts'
 
 const MIB = 1_048_576
