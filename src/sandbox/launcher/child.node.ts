@@ -52,6 +52,8 @@ export interface Nursery {
 
 export interface RunningChild extends Child {
   reaped(status: ExitStatus): void
+  /** Somebody has waited for it (wait4(2)): from now on its number may be another one's. May come after `reaped`. */
+  waited(): void
   /** Nobody will read the rest: both outputs are closed now. */
   abandonOutput(): void
 }
@@ -121,6 +123,8 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
   let isKilled = false
   let pid = -1
   let status: ExitStatus | undefined
+  /** Nobody has waited for it: its number is its own. */
+  let isOurs = true
   let phase: 'starting' | 'running' | 'over' = 'starting'
   let silence: NodeJS.Timeout | undefined
   let readersDue: NodeJS.Timeout | undefined
@@ -340,20 +344,20 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
         early.add(number)
         return true
       }
-      // Once reaped, the number is only the group's; a process that has it again is a stranger.
-      if (status !== undefined && libc.kill(pid, 0) === 0) return false
+      // Once waited for, the number is only the group's; a process that has it again is a stranger.
+      if (!isOurs && libc.kill(pid, 0) === 0) return false
       return libc.kill(-pid, number) === 0
     },
     killTree() {
       isKilled = true
       if (phase === 'starting') killEarly = true
-      else if (pid > 0) nursery.crowd.kill(plan, pid, status === undefined)
+      else if (pid > 0) nursery.crowd.kill(plan, pid, isOurs)
     },
     reaped(how) {
       // Whoever ended well has lost nothing that it missed.
       const isWell = how.kind === 'exited' && how.code === 0
       const tookMemoryKill = !isWell && plan.group?.tookMemoryKill() === true
-      const left = nursery.crowd.ended(plan, pid)
+      const left = nursery.crowd.ended(plan, pid, isOurs)
       status = {
         ...how,
         ...(tookMemoryKill ? { tookMemoryKill } : {}),
@@ -362,6 +366,9 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
       if (phase === 'running') readOut()
       finish()
       if (phase === 'running') silence = setTimeout(onSilence, OUTPUT_SILENCE_MS)
+    },
+    waited() {
+      isOurs = false
     },
     abandonOutput() {
       if (phase !== 'running') return

@@ -9,6 +9,7 @@
  */
 
 import { fstatSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
+import { attempt } from '../../base/attempt.ts'
 import type { LeftBehind, SpawnNamespaces, SpawnPlan } from '../../ports.ts'
 import { killTree } from '../kernel/process-tree.node.ts'
 import { O_CLOEXEC, SIGKILL, SIGSTOP, type Syscalls } from '../kernel/syscalls.node.ts'
@@ -19,8 +20,8 @@ export interface Crowd {
   began(plan: SpawnPlan): void
   /** It has not begun. */
   failed(plan: SpawnPlan): void
-  /** It has ended; what it left goes, unless it was asked to stay: then it is told. */
-  ended(plan: SpawnPlan, pid: number): LeftBehind | undefined
+  /** It has ended; what it left goes, unless it was asked to stay: then it is told. `isOurs` as of `kill`. */
+  ended(plan: SpawnPlan, pid: number, isOurs: boolean): LeftBehind | undefined
   /** Kills a command with all that is its own. `isOurs`: nobody has waited for `pid` yet. */
   kill(plan: SpawnPlan, pid: number, isOurs: boolean): void
 }
@@ -29,11 +30,20 @@ export interface Crowd {
 const END_ROUNDS = 256
 const PID_NAME = /^[0-9]+$/
 
-/** Processes beside the init: a look at the session's own /proc, which holds nobody else. */
+/** Its init. */
+const FIRST = '1'
+
+/** Processes beside the init: a look at the session's own /proc, which holds nobody else. One that has ended is none. */
 export function inhabitantsSeen(rootDescriptor: number): number {
-  const names = readdirSync(`/proc/self/fd/${rootDescriptor}/proc`).filter((name) => PID_NAME.test(name))
-  return Math.max(0, names.length - 1)
+  const proc = `/proc/self/fd/${rootDescriptor}/proc`
+  const others = readdirSync(proc).filter((name) => PID_NAME.test(name) && name !== FIRST)
+  return others.filter((name) =>
+    attempt(() => !isOver(readFileSync(`${proc}/${name}/stat`, 'latin1')), false),
+  ).length
 }
+
+/** Nobody has waited for it yet: `Z` after the name in parentheses, which may hold some itself. */
+const isOver = (stat: string): boolean => stat.startsWith(' Z', stat.lastIndexOf(')') + 1)
 
 /** True where more than the init is there. */
 export function isInhabited(rootDescriptor: number): boolean {
@@ -136,7 +146,7 @@ export function createCrowd(syscalls: Syscalls): Crowd {
       if (namespaces !== undefined) running.set(namespaces.number, (running.get(namespaces.number) ?? 0) + 1)
     },
     failed: ({ namespaces }) => void leave(namespaces),
-    ended(plan, pid) {
+    ended(plan, pid, isOurs) {
       const { namespaces, rootDescriptor } = plan
       const left = leave(namespaces)
       if (namespaces === undefined || rootDescriptor === undefined) return undefined
@@ -151,7 +161,7 @@ export function createCrowd(syscalls: Syscalls): Crowd {
       }
       if (plan.keepsBackground === true) return leaveBehind(plan, namespaces)
       if (left === 0) endAll(plan)
-      else killTree(syscalls, pid, false)
+      else killTree(syscalls, pid, isOurs)
       return undefined
     },
     kill(plan, pid, isOurs) {

@@ -22,8 +22,11 @@ const TASKS = Buffer.from('tasks\0')
 const PROCESSES = Buffer.from('cgroup.procs\0')
 
 export interface LauncherBounds {
-  /** What bounds the program of the request at `base`, which is read at once: its place may soon be another one's. */
-  of(words: Int32Array, base: number): (pid: number) => void
+  /**
+   * Puts its limits on the program of the request at `base`. What is left to be done takes longer, and no word of the
+   * request, whose place may soon be another one's: it is done when the start has been told.
+   */
+  begin(words: Int32Array, base: number, pid: number): () => void
 }
 
 /** `self`: the numbers of this process and of this thread. */
@@ -149,19 +152,23 @@ export function createLauncherBounds(
   }
 
   return {
-    of(words, base) {
+    begin(words, base, pid) {
       const descriptors = SLOT_GROUPS.map((slot) => words[base + slot] ?? -1).filter((one) => one >= 0)
       const init = words[base + SLOT.init] ?? -1
       const place = words[base + SLOT.namespaces] ?? HOME_NAMESPACES
-      return (pid) => {
-        settle(descriptors, pid)
+      limit(pid)
+      // Groups are joined in the order of the places: who has left the last one has left them all.
+      const last = nurseries.at(-1)
+      if (descriptors.length === 0 || last === undefined) {
+        if (limits.length > 0) limitDescendants(pid, init)
+        return () => {}
+      }
+      return () => {
+        join(descriptors, pid)
         // The first process of the session, so that nobody takes its groups for some that were left. It starts nothing.
         if (init > 0 && place !== lastPlace) join(descriptors, init)
         lastPlace = place
-        // Groups are joined in the order of the places: who has left the last one has left them all.
-        const last = nurseries.at(-1)
-        if (descriptors.length > 0 && last !== undefined) empty(last, descriptors, init)
-        else if (limits.length > 0) limitDescendants(pid, init)
+        empty(last, descriptors, init)
       }
     },
   }

@@ -308,14 +308,13 @@ function serve(
     const isLaunch = (addresses[base / 2 + SLOT.file] ?? 0n) !== 0n
     if (!isLaunch) places.leave(words[base + SLOT.networkNamespace] ?? -1)
     const result = isLaunch ? launch(base) : ERRNO.ECANCELED
-    const bound = result === 0 ? bounds.of(words, base) : undefined
-    const pid = words[base + SLOT.pid] ?? -1
+    const bound = result === 0 ? bounds.begin(words, base, words[base + SLOT.pid] ?? -1) : undefined
     if (result !== 0) words[base + SLOT.pid] = -1
     words[base + SLOT.errno] = result
     done = (done + 1) | 0
     Atomics.store(control, CONTROL_COMPLETED, done)
     Atomics.notify(control, CONTROL_COMPLETED)
-    bound?.(pid)
+    bound?.()
     Atomics.store(control, CONTROL_BOUNDED, done)
     Atomics.notify(control, CONTROL_BOUNDED)
   }

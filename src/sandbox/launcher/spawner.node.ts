@@ -97,7 +97,10 @@ export async function createSpawner(options: SpawnerOptions = {}): Promise<Proce
       if (end === undefined) return
       const child = byPid.get(pid)
       byPid.delete(pid)
-      launcher.whenBounded(pid, () => void waitFor(pid))
+      launcher.whenBounded(pid, () => {
+        waitFor(pid)
+        child?.waited()
+      })
       return child?.reaped(end)
     }
     const result = waitFor(pid)
@@ -105,6 +108,7 @@ export async function createSpawner(options: SpawnerOptions = {}): Promise<Proce
     const child = byPid.get(pid)
     byPid.delete(pid)
     // ECHILD: somebody else has waited for it. How it ended is lost, and must not look like success.
+    child?.waited()
     child?.reaped(result === pid ? exitStatus(statusWord[0] ?? 0) : { kind: 'exited', code: 255 })
   }
   // One SIGCHLD may stand for many children, and may come before the launcher's answer.

@@ -72,7 +72,7 @@ t.test(
     )
     const inner = childrenOf(program.pid)
     await until('a grandchild', () => inner.flatMap(childrenOf).length === 1)
-    bounds([]).of(request([], init.pid), 0)(program.pid)
+    bounds([]).begin(request([], init.pid), 0, program.pid)()
     for (const pid of [program.pid, ...inner, ...inner.flatMap(childrenOf), ...childrenOf(init.pid)])
       t.equal(filesOf(pid), FILES)
     t.not(filesOf(init.pid), FILES, 'not the first process of the session')
@@ -83,18 +83,18 @@ t.test(
 t.test('a request elsewhere in the memory is read from its own place', async (t) => {
   const program = await begin(t, 'sleep', ['60'])
   const words = new Int32Array(64 + SLOT.init + 1).fill(-1)
-  bounds([], [[RLIMIT_NOFILE, FILES + 1]]).of(words, 64)(program.pid)
+  bounds([], [[RLIMIT_NOFILE, FILES + 1]]).begin(words, 64, program.pid)()
   t.equal(filesOf(program.pid), FILES + 1)
 })
 
 t.test('no limit, no group: nothing is done, and nobody has to be there', async (t) => {
   const program = await begin(t, 'sleep', ['60'])
   const before = filesOf(program.pid)
-  bounds([], []).of(request(), 0)(program.pid)
+  bounds([], []).begin(request(), 0, program.pid)()
   t.equal(filesOf(program.pid), before)
   program.kill('SIGKILL')
   await once(program, 'exit')
-  t.doesNotThrow(() => bounds([]).of(request(), 0)(program.pid))
+  t.doesNotThrow(() => bounds([]).begin(request(), 0, program.pid)())
 })
 
 /** Groups of this machine with a place to begin in; undefined, and said so, where there are none. */
@@ -137,7 +137,7 @@ t.test(
       const started = [program.pid, ...childrenOf(program.pid)]
       for (const pid of started) t.notOk(isIn(pid, NAME))
       // The second one within a second: a list of version 1 that was left open would still be the first one's.
-      all.of(request(group.descriptors), 0)(program.pid)
+      all.begin(request(group.descriptors), 0, program.pid)()
       for (const pid of started) {
         t.ok(isIn(pid, NAME))
         t.equal(filesOf(pid), FILES)
@@ -156,7 +156,7 @@ t.test('who cannot be taken out keeps nobody waiting, and may fork again afterwa
   beginIn(nurseries, program.pid)
   const nowhere = openSync('/dev/null', 'w')
   t.teardown(() => closeSync(nowhere))
-  bounds(nurseries).of(request([nowhere]), 0)(program.pid)
+  bounds(nurseries).begin(request([nowhere]), 0, program.pid)()
   t.equal(filesOf(program.pid), FILES)
   for (const one of nurseries.filter(({ forks }) => forks >= 0))
     t.equal(readFileSync(`${pathOf(one)}/pids.max`, 'utf8').trim(), String(STARTING_PROCESSES))
@@ -175,7 +175,7 @@ t.test('where the daemon is in that place too, only what is of the session is ta
   const own = [init, ...childrenOf(init)]
   const shared = nurseries.map(({ directory }) => ({ directory, forks: -1, isOfThreads: false }))
   for (const pid of [...own, other.pid]) beginIn(nurseries, pid)
-  bounds(shared).of(request(group.descriptors, init), 0)(init)
+  bounds(shared).begin(request(group.descriptors, init), 0, init)()
   for (const pid of own) t.ok(isIn(pid, NAME) && filesOf(pid) === FILES)
   t.notOk(isIn(other.pid, NAME), 'the other is where it was')
   t.not(filesOf(other.pid), FILES)
