@@ -12,7 +12,7 @@ import { userInput } from '../../src/intent/proposals/observations.ts'
 import { candidate } from '../intent/proposals/ground.node.ts'
 import { SHORT } from './agentic.node.ts'
 import { client } from './agents.node.ts'
-import { auditEvents, type Daemon, install, type Json, sleep, startDaemon } from './daemon.node.ts'
+import { auditEvents, type Daemon, install, type Json, sleep, startDaemon, until } from './daemon.node.ts'
 
 const SAY = 'Hello'
 const claim = { observation_ids: [userInput(SAY).id] }
@@ -61,7 +61,8 @@ t.test(
       t.equal(ofProposals(directory).length, before, 'a start goes on with nothing')
       const proposing = propose(await client(daemon), 1_000, `${kill}`)
       state = (Math.imul(state, FACTOR) + ADDED) >>> 0
-      await sleep(SPREAD_MS + (state / 2 ** 32) * SPREAD_MS)
+      await until('one is carried out', () => carriedOut(daemon).length > 0)
+      await sleep((state / 2 ** 32) * SPREAD_MS)
       daemon.signal('SIGKILL')
       await daemon.ended
       await proposing
