@@ -29,6 +29,7 @@ const MIB = 1_048_576
 const GIB = 1_073_741_824
 /** By then an idle daemon has given back what its start left behind. */
 const SETTLED_MS = 15_000
+const PAUSE_MS = 300
 
 type Result = {
   readonly what: string
@@ -123,7 +124,28 @@ async function warmExec(device: Device, ssh: SshPeer | undefined): Promise<void>
       true,
       `ssh ${median(theirs).toFixed(0)} us`,
     )
+  if (ssh !== undefined) await pausedExec(client, ssh)
   await client.close()
+}
+
+/** As people and agents work: what the kernel keeps ready for a while is not ready any more (control groups, RCU). */
+async function pausedExec(client: Client, ssh: SshPeer): Promise<void> {
+  const [ours, theirs]: [number[], number[]] = [[], []]
+  const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+  for (let round = 0; round < 20; round++) {
+    await pause()
+    ours.push(await timedMs(() => client.execute('/bin/true')))
+    await pause()
+    theirs.push(await timedMs(() => ssh.warmExec(['/bin/true'])))
+  }
+  record(
+    'exec after a pause / ssh ControlMaster after one',
+    median(ours) / median(theirs),
+    'x',
+    0.5,
+    true,
+    `${median(ours).toFixed(1)} ms and ${median(theirs).toFixed(1)} ms`,
+  )
 }
 
 async function runProgram(program: string, args: readonly string[], cwd: string): Promise<void> {
