@@ -207,6 +207,19 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     return undefined
   }
 
+  /** The control group of a place that is being opened; where it cannot be had that is given up. */
+  async function boundBy(gated: GatedPlace, opening: Promise<OpenedNamespaces>): Promise<SessionGroup> {
+    try {
+      return ground.groups.open(gated.branch, options.limits)
+    } catch (cause) {
+      const opened = await opening.catch(() => undefined)
+      if (opened === undefined) throw cause
+      serve(gated, opened.descriptors)?.close()
+      await giveBack(opened.descriptors)
+      throw cause
+    }
+  }
+
   async function make(name: string, tenant: Tenant): Promise<Held> {
     await ground.awake()
     const { user, network: kind } = terms(tenant)
@@ -215,26 +228,21 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
     ground.makeRoom()
     let branch = store.open(name, tenant.agent, 'overlay', options.nowMs(), tenant.isOperator)
     await ground.bounds.admit(branch)
-    // First what bounds it: where that cannot be had there is nothing to clear away.
-    const group = ground.groups.open(name, options.limits)
     const gated: GatedPlace = { branch: name, agent: tenant.agent, egress, within: within?.agent }
     const plan = (): NamespacePlan =>
       sessionPlan(options, branch, user, kind, kind === 'gate' ? (ground.gate?.listens(gated) ?? []) : [])
-    let opened: OpenedNamespaces
-    try {
-      try {
-        opened = await keeper.open(plan())
-      } catch (cause) {
-        const isCopied = options.require === 'copy' && branch.level === 'overlay' && isOverlayRefused(cause)
-        if (!isCopied) throw cause
-        branch = await copied(name, tenant.agent)
-        opened = await keeper.open(plan())
-      }
-    } catch (cause) {
+    const opening = keeper.open(plan()).catch(async (cause: unknown) => {
+      const isCopied = options.require === 'copy' && branch.level === 'overlay' && isOverlayRefused(cause)
+      if (!isCopied) throw cause
+      branch = await copied(name, tenant.agent)
+      return keeper.open(plan())
+    })
+    // Made while the keeper's thread works: the kernel makes a group wait while it moves processes of another one.
+    const group = await boundBy(gated, opening)
+    const { descriptors, gaps } = await opening.catch((cause: unknown) => {
       group.close()
       throw cause
-    }
-    const { descriptors, gaps } = opened
+    })
     tellGaps(gaps)
     let served: ServedNetwork | undefined
     try {
