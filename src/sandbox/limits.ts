@@ -61,12 +61,9 @@ export const WALKED_NAMES_MAX = 100_000
 export const MOUNT_BUSY_TRIES = 50
 /** Processes that have been started and not been bounded yet: those of one command, within its first millisecond. */
 export const STARTING_PROCESSES = 32
-/**
- * Looks at who has just started until nobody can fork there any more, unless as many as may be there at once have been
- * found before, and until it is given up as endless. Each look that finds somebody takes one more generation that forked
- * before it was taken itself, and scripts have few of those.
- */
-export const STARTING_FREE_ROUNDS = 8
+/** So many of them may be found before nobody can fork there until all are taken out: scripts begin with fewer. */
+export const STARTING_FREE_PROCESSES = 8
+/** Looks at who has just started until that is given up as endless. */
 export const STARTING_ROUNDS = 64
 /** The launcher's thread is looked at this often while it has something to do: a start takes a millisecond. */
 export const LAUNCH_WATCH_MS = 100

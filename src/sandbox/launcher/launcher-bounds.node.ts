@@ -11,7 +11,7 @@
  */
 
 import { O_CLOEXEC, type Syscalls } from '../kernel/syscalls.node.ts'
-import { STARTING_FREE_ROUNDS, STARTING_PROCESSES, STARTING_ROUNDS } from '../limits.ts'
+import { STARTING_FREE_PROCESSES, STARTING_PROCESSES, STARTING_ROUNDS } from '../limits.ts'
 import { type Fence, HOME_NAMESPACES, type Nursery, SLOT, SLOT_GROUPS } from './launcher-memory.ts'
 
 const O_PATH = 0o10000000
@@ -115,7 +115,7 @@ export function createLauncherBounds(
       if (found.length === 0) break
       count += found.length
       // Not sooner: on a busy machine a script of three commands would find that it cannot fork.
-      if (!areForbidden && (count > STARTING_PROCESSES || round === STARTING_FREE_ROUNDS)) {
+      if (!areForbidden && count > STARTING_FREE_PROCESSES) {
         areForbidden = true
         for (const one of nurseries) forbidForks(one, true)
       }
