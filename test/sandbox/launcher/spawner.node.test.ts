@@ -3,11 +3,14 @@
  * @module
  */
 
-import { existsSync, openSync, readdirSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs'
 import t from 'tap'
+import { loadSyscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
+import { openPipe, pipeSize } from '../../../src/sandbox/launcher/pipes.node.ts'
 import { createSpawner } from '../../../src/sandbox/launcher/spawner.node.ts'
 import { planFor, run, runDaemon, shell, start, until } from '../run-child.node.ts'
 
+const PAGE_BYTES = 4_096
 const spawner = await createSpawner()
 t.teardown(() => spawner.close())
 const LIST = `const list = (spawner) => new Promise((resolve) => { let text = ''; spawner.spawn(
@@ -207,3 +210,36 @@ t.test('close kills what still runs, waits for it, and refuses what comes after'
   t.same((await starting.outcome).status, { kind: 'signalled', signal: 9 })
   t.equal(own.close(), closed)
 })
+
+t.test(
+  'an end is told while its groups are still joined, and its number stays its own until they are',
+  async (t) => {
+    const syscalls = loadSyscalls()
+    const pipe = openPipe(syscalls)
+    if (typeof pipe === 'number') throw new Error(`errno ${-pipe}`)
+    // A list that takes nothing: whoever writes a number there waits, as for a kernel that is slow to move a process.
+    pipeSize(pipe.writeEnd, syscalls).fit(PAGE_BYTES)
+    const full = Buffer.alloc(PAGE_BYTES)
+    writeSync(pipe.writeEnd, full)
+    const directory = openSync(t.testdir({}), 'r')
+    const own = await createSpawner({ nurseries: [{ directory, forks: -1, isOfThreads: true }] })
+    t.teardown(async () => {
+      await own.close()
+      for (const one of [pipe.readEnd, pipe.writeEnd, directory]) closeSync(one)
+    })
+    const group = { descriptors: [pipe.writeEnd], tookMemoryKill: () => false, forbidForks() {} }
+    for (const [script, status] of [
+      ['exit 7', { kind: 'exited', code: 7 }],
+      ['kill -TERM $$', { kind: 'signalled', signal: 15 }],
+    ] as const) {
+      const { pid, status: told } = await run(own, shell(script, { group }))
+      t.strictSame(told, status)
+      t.match(readFileSync(`/proc/${pid}/stat`, 'latin1'), /\) Z /, 'nobody has waited for it')
+      t.equal(readSync(pipe.readEnd, full), PAGE_BYTES)
+      t.ok(await until(() => !existsSync(`/proc/${pid}`)), 'then it is waited for')
+      t.equal(readSync(pipe.readEnd, full), String(pid).length, 'by its number it was to join')
+      writeSync(pipe.writeEnd, Buffer.alloc(PAGE_BYTES))
+    }
+    readSync(pipe.readEnd, full)
+  },
+)
