@@ -297,8 +297,11 @@ export interface Transport {
   readonly clientName?: string | undefined
   /** Counts what it carries; undefined where that is no link. */
   readonly meter?: Pick<WireMeter, 'charge'> | undefined
-  /** Sends in order; what is written in one turn travels together. `taken` is called when `bytes` may be reused. */
-  write(bytes: Uint8Array, taken?: () => void): void
+  /**
+   * Sends in order; what is written in one turn travels together. `taken` is called when `bytes` may be reused: with true
+   * where the connection ended before them.
+   */
+  write(bytes: Uint8Array, taken?: (isLost?: boolean) => void): void
   /** Written and not yet taken by the kernel. */
   readonly waitingBytes: number
   pauseReading(): void

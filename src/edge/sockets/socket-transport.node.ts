@@ -22,12 +22,12 @@ export type SocketTransportOptions = {
  * Node calls back a second time for what was written together when the socket is destroyed while that is under way: for
  * whoever has given a buffer away by then, once too often.
  */
-function once(callback: () => void): () => void {
+function once(callback: (isLost: boolean) => void): (error?: Error | null) => void {
   let isDone = false
-  return () => {
+  return (error) => {
     if (isDone) return
     isDone = true
-    callback()
+    callback(error instanceof Error)
   }
 }
 

@@ -21,11 +21,12 @@ export function createAnswers(transport: Pick<Transport, 'write'>, freed: () => 
     send(frame, taken) {
       const cost = frame.length + UNREAD_ANSWER_COST_BYTES
       waiting += cost
-      transport.write(frame, () => {
+      transport.write(frame, (isLost) => {
         const wereMany = areMany()
         waiting -= cost
         taken?.()
-        if (wereMany && !areMany()) freed()
+        // Whoever has gone asks nothing more: what it had asked before is not worked off for nobody.
+        if (wereMany && !areMany() && !isLost) freed()
       })
     },
     get areMany() {

@@ -37,10 +37,11 @@ export function createIntake(
   let holds = 0
   let cancel = () => {}
 
-  function take(bytes: Uint8Array): void {
+  /** `isOurs`: no longer the transport's, so that what is left of it need not be copied for each turn. */
+  function take(bytes: Uint8Array, isOurs: boolean): void {
     const taken = mustWait() ? 0 : receive(bytes, mustWait)
     if (isOver) return
-    if (taken < bytes.length) kept = bytes.slice(taken)
+    if (taken < bytes.length) kept = isOurs ? bytes.subarray(taken) : bytes.slice(taken)
     if (!mustWait() || isPaused) return
     isPaused = true
     transport.pauseReading()
@@ -50,7 +51,7 @@ export function createIntake(
     if (!isPaused || isOver) return
     const rest = kept
     kept = undefined
-    if (rest !== undefined) take(rest)
+    if (rest !== undefined) take(rest, true)
     if (isOver || mustWait()) return
     isPaused = false
     transport.resumeReading()
@@ -59,7 +60,7 @@ export function createIntake(
   return {
     push(bytes) {
       if (isOver) return
-      if (!isPaused) return take(bytes)
+      if (!isPaused) return take(bytes, false)
       // Read before the pause held: no more than one buffer of the socket.
       const before = kept ?? new Uint8Array(0)
       kept = new Uint8Array(before.length + bytes.length)

@@ -22,3 +22,14 @@ t.test(
     t.end()
   },
 )
+
+t.test('what a lost connection gives back asks for nothing more', (t) => {
+  const taken: ((isLost?: boolean) => void)[] = []
+  let freed = 0
+  let told = 0
+  const answers = createAnswers({ write: (_bytes, done) => taken.push(done ?? (() => {})) }, () => freed++)
+  while (!answers.areMany) answers.send(new Uint8Array(1), () => told++)
+  for (const done of taken) done(true)
+  t.strictSame([freed, told, answers.areMany], [0, taken.length, false])
+  t.end()
+})
