@@ -14,17 +14,17 @@ import { ON_REAL_FILES, sleep, startNew, until } from './daemon.node.ts'
 const PING = 11
 const UNKNOWN = 999
 const FLOODERS = 5
-/**
- * What may wait for five connections is under 1 MiB; the rest is when Node's heap is collected: how large it gets differs
- * by some 25 MiB from one time to the next. A pile of answers was 124 MiB.
- */
-const GROWTH_KIB = 60 * 1_024
+/** Requests of one connection that may wait in the daemon: what its socket had read before the pause held. */
+const WAITING_BYTES = 256 * 1_024
 /** More than the kernel keeps for one connection, both ways. */
 const REQUESTS = 1_500_000
 /** Nothing is taken for so long: nobody reads any more. */
 const STILL_MS = 1_000
 
 const daemon = await startNew(t, { ...ON_REAL_FILES, session: { max_per_agent: null } })
+
+type Queues = { readonly unsent: number; readonly unread: number }
+const NOTHING: Queues = { unsent: 0, unread: 0 }
 
 /** One frame after the other, their streams counted from 3 on. */
 function requests(method: number, count: number): Buffer {
@@ -46,8 +46,27 @@ async function flood({ socket }: Wire<TLSSocket>, bytes: Buffer): Promise<number
   return 0
 }
 
-const rssKib = (): number =>
-  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${daemon.pid}/status`, 'utf8'))?.[1] ?? 0)
+/** What the kernel keeps of the connection that has `port` on one end, by end: received and not read, sent and not there. */
+function queuesOf(port: number): { mine: Queues; daemons: Queues } {
+  const ends = { mine: NOTHING, daemons: NOTHING }
+  for (const line of readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)) {
+    const [, local, remote, , queues = ''] = line.trim().split(/\s+/)
+    const [unsent = 0, unread = 0] = queues.split(':').map((digits) => Number.parseInt(digits, 16))
+    const has = (end = '') => Number.parseInt(end.split(':')[1] ?? '', 16) === port
+    if (has(local)) ends.mine = { unsent, unread }
+    else if (has(remote)) ends.daemons = { unsent, unread }
+  }
+  return ends
+}
+
+/** Bytes that the daemon took of one connection, and those of its answers that have left it. */
+function trafficOf({ socket }: Wire<TLSSocket>): { taken: number; answered: number } {
+  const { mine, daemons } = queuesOf(socket.localPort ?? 0)
+  return {
+    taken: socket.bytesWritten - mine.unsent - daemons.unread,
+    answered: socket.bytesRead + mine.unread + daemons.unsent,
+  }
+}
 
 /** Resolves when nothing more has come for a while. */
 async function allRead(wires: readonly Wire<TLSSocket>[]): Promise<void> {
@@ -56,19 +75,21 @@ async function allRead(wires: readonly Wire<TLSSocket>[]): Promise<void> {
   await until('every answer', () => performance.now() - lastMs > STILL_MS)
 }
 
-/** `usual`: how large the daemon got while the answers were read. Returns how large it was this time, in KiB. */
-async function everybody(t: Test, bytes: Buffer, usual?: number): Promise<number> {
-  const isRead = usual === undefined
+/**
+ * Whoever floods, and somebody else beside it. `perByte`: answers in bytes for each byte of requests, where none is read.
+ * Returns what that was this time.
+ */
+async function everybody(t: Test, bytes: Buffer, perByte?: number): Promise<number> {
+  const isRead = perByte === undefined
   const { port, fingerprint: pin } = daemon
   const other = await connect({ host: '127.0.0.1', port, agent: 'agent', privateKey: daemon.seed(), pin })
   const wires = await Promise.all(Array.from({ length: FLOODERS }, () => known(daemon)))
-  let [largest, slowest, isFlooding] = [0, 0, true]
+  let [slowest, isFlooding] = [0, true]
   const watching = (async () => {
     while (isFlooding) {
       const begin = performance.now()
       await other.ping()
       slowest = Math.max(slowest, performance.now() - begin)
-      largest = Math.max(largest, rssKib())
       await sleep(5)
     }
   })()
@@ -77,18 +98,24 @@ async function everybody(t: Test, bytes: Buffer, usual?: number): Promise<number
   if (isRead) await allRead(wires)
   isFlooding = false
   await watching
-  t.comment(`${largest} KiB at most; slowest Ping of another caller ${slowest.toFixed(0)} ms`)
+  t.comment(`slowest Ping of another caller ${slowest.toFixed(0)} ms`)
+  const traffic = wires.map(trafficOf)
   if (!isRead) {
     t.ok(
       left.every((count) => count > 0),
       'they are not read any further',
     )
-    t.ok(largest - usual < GROWTH_KIB, 'the answers do not pile up')
+    const waiting = traffic.map(({ taken, answered }) => Math.round(taken - answered / perByte))
+    t.ok(
+      waiting.every((count) => count < WAITING_BYTES),
+      `what was taken is answered, and has left: ${waiting} bytes have not`,
+    )
   }
   for (const { socket } of wires) socket.destroy()
   await other.close()
   await isServed(t, daemon)
-  return largest
+  const sum = (what: 'taken' | 'answered') => traffic.reduce((total, of) => total + of[what], 0)
+  return sum('answered') / sum('taken')
 }
 
 for (const [what, method] of [
@@ -96,8 +123,8 @@ for (const [what, method] of [
   ['methods that nobody has', UNKNOWN],
 ] as const) {
   t.test(`an unread flood of requests for ${what} stops being read, and costs others nothing`, async (t) => {
-    const usual = await everybody(t, requests(method, REQUESTS / 4))
-    await everybody(t, requests(method, REQUESTS), usual)
+    const perByte = await everybody(t, requests(method, REQUESTS / 4))
+    await everybody(t, requests(method, REQUESTS), perByte)
   })
 }
 
