@@ -19,7 +19,7 @@ const WAITING_BYTES = 256 * 1_024
 /** More than the kernel keeps for one connection, both ways. */
 const REQUESTS = 1_500_000
 /** Nothing is taken for so long: nobody reads any more. */
-const STILL_MS = 1_000
+const STILL_MS = 2_000
 
 const daemon = await startNew(t, { ...ON_REAL_FILES, session: { max_per_agent: null } })
 
@@ -31,19 +31,6 @@ function requests(method: number, count: number): Buffer {
   return Buffer.concat(
     Array.from({ length: count }, (_, index) => encodeFrame(3 + 2 * index, 'OPEN', new Map(), method)),
   )
-}
-
-/** Writes until nothing more is taken; how many bytes were not. */
-async function flood({ socket }: Wire<TLSSocket>, bytes: Buffer): Promise<number> {
-  for (let at = 0; at < bytes.length && !socket.destroyed; at += 65_536) {
-    if (socket.write(bytes.subarray(at, at + 65_536))) continue
-    const isTaken = await Promise.race([
-      new Promise<boolean>((resolve) => socket.once('drain', () => resolve(true))),
-      sleep(STILL_MS).then(() => false),
-    ])
-    if (!isTaken) return bytes.length - at
-  }
-  return 0
 }
 
 /** What the kernel keeps of the connection that has `port` on one end, by end: received and not read, sent and not there. */
@@ -66,6 +53,21 @@ function trafficOf({ socket }: Wire<TLSSocket>): { taken: number; answered: numb
     taken: socket.bytesWritten - mine.unsent - daemons.unread,
     answered: socket.bytesRead + mine.unread + daemons.unsent,
   }
+}
+
+/** Writes until the daemon takes nothing more, however long a turn of it is; how many bytes were not written. */
+async function flood(wire: Wire<TLSSocket>, bytes: Buffer): Promise<number> {
+  const { socket } = wire
+  for (let at = 0; at < bytes.length && !socket.destroyed; at += 65_536) {
+    if (socket.write(bytes.subarray(at, at + 65_536))) continue
+    const drained = new Promise<true>((resolve) => socket.once('drain', () => resolve(true)))
+    for (let before = trafficOf(wire).taken; !(await Promise.race([drained, sleep(STILL_MS)])); ) {
+      const { taken } = trafficOf(wire)
+      if (taken === before) return bytes.length - at
+      before = taken
+    }
+  }
+  return 0
 }
 
 /** Resolves when nothing more has come for a while. */
