@@ -8,6 +8,7 @@
 import { closeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { formatIpAddress, parseIpAddress } from '../base/ip-address.ts'
+import { resetSocket } from '../base/reset-socket.node.ts'
 import type { Clock } from '../ports.ts'
 import type { GateInput, GateOutput } from './gate-events.ts'
 import type { EgressEvents, EgressGate, EgressSession } from './gate-port.ts'
@@ -158,7 +159,7 @@ export function createEgressGate(
           if (socket === undefined) return relay.reset(output.id, output.reason)
           held.delete(output.id)
           ownerless(output.id)
-          socket.resetAndDestroy()
+          resetSocket(socket)
           return
         }
         case 'record':

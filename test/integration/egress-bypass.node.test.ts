@@ -180,8 +180,8 @@ async function ends(t: Test, daemon: Branched, world: World): Promise<void> {
   )
 }
 
-/** What a session is held by. */
-const HOLDING = ['net:[]', 'mnt:[]', 'pid:[]']
+/** What a session is held by, and its connections. */
+const HOLDING = ['net:[]', 'mnt:[]', 'pid:[]', 'socket:[]']
 
 async function flood(t: Test, daemon: Branched, world: World): Promise<void> {
   await world.http(4, 80, (_request, response) => void setTimeout(() => response.end('ANSWER'), 500))

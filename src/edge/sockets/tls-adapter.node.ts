@@ -8,6 +8,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
 import { formatIpAddress, parseIpAddress } from '../../base/ip-address.ts'
+import { resetSocket } from '../../base/reset-socket.node.ts'
 import { SassError } from '../../errors.ts'
 import { ALPN_PROTOCOL, TLS_CIPHERS, TLS_GROUPS, TLS_GROUPS_METERED } from '../../limits.ts'
 import type { Acceptor, Admission, TransportAdapter, WireMeter, WireMeters } from '../../ports.ts'
@@ -35,16 +36,6 @@ type Arrival = { readonly address: string; readonly meter: WireMeter | undefined
 /** RFC 8446 5.1: content type of a handshake record. */
 const HANDSHAKE_RECORD = 0x16
 const BACKLOG = 511
-
-/**
- * RST. The TLS socket above is told by its close and must not be destroyed as well: inside the handshake's own event
- * that frees what is still in use and ends the process.
- */
-function resetQuietly(socket: Socket): void {
-  // A socket that is already gone cannot be reset; that is as good.
-  socket.on('error', () => {})
-  socket.resetAndDestroy()
-}
 
 /** Canonical text, IPv4-mapped IPv6 as IPv4; undefined where the kernel names none. */
 function canonicalAddress(socket: Socket): string | undefined {
@@ -77,8 +68,7 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
     })
     const refuse = (problem: string) => {
       admission.failed(problem)
-      socket.on('error', () => {})
-      resetQuietly(raw)
+      resetSocket(raw, socket)
     }
     const onEarlyError = (error: Error & { code?: string }) =>
       refuse(`a TLS handshake that failed (${error.code ?? 'error'})`)
@@ -105,7 +95,7 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
         meter,
         exportKeyingMaterial: (bytes, label, exporterContext) =>
           socket.exportKeyingMaterial(bytes, label, Buffer.from(exporterContext)),
-        reset: () => resetQuietly(raw),
+        reset: () => resetSocket(raw, socket),
       })
       if (transport.agreement.alpn !== ALPN_PROTOCOL)
         return refuse(`no application protocol ${ALPN_PROTOCOL}`)
@@ -116,8 +106,8 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
   function accept(raw: Socket, acceptor: Acceptor): void {
     const address = canonicalAddress(raw)
     const admission =
-      address === undefined ? undefined : acceptor.admit('tls', address, () => resetQuietly(raw))
-    if (address === undefined || admission === undefined) return resetQuietly(raw)
+      address === undefined ? undefined : acceptor.admit('tls', address, () => resetSocket(raw))
+    if (address === undefined || admission === undefined) return resetSocket(raw)
     raw.setNoDelay(true)
     const meter = options.meters?.open(() => ({ received: raw.bytesRead, sent: raw.bytesWritten }))
     if (meter !== undefined) raw.once('close', meter.close)
@@ -130,7 +120,7 @@ export function createTlsAdapter(options: TlsAdapterOptions): TransportAdapter &
       raw.off('close', onClose)
       if (first[0] === HANDSHAKE_RECORD) return startTls(raw, first, admission, { address, meter })
       admission.failed('a first byte that is not TLS')
-      resetQuietly(raw)
+      resetSocket(raw)
     })
   }
 

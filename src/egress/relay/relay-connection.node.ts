@@ -6,6 +6,7 @@
  */
 
 import { connect, Socket } from 'node:net'
+import { resetSocket } from '../../base/reset-socket.node.ts'
 import type { GateReason } from '../gate-events.ts'
 import { createGuard } from '../guards/guard.ts'
 import {
@@ -68,7 +69,7 @@ export function relayConnection(plan: RelayPlan, tell: (report: RelayReport) => 
       if (socket === undefined) continue
       socket.removeAllListeners()
       socket.on('error', () => {})
-      if (isReset && socket.remoteAddress !== undefined) socket.resetAndDestroy()
+      if (isReset && socket.remoteAddress !== undefined) resetSocket(socket)
       else socket.destroy()
     }
     setImmediate(() => {

@@ -4,12 +4,25 @@
  * @module
  */
 
+import { closeSync, fstatSync } from 'node:fs'
 import type { Worker } from 'node:worker_threads'
 import { startThread } from '../../base/worker.node.ts'
 import type { Clock } from '../../ports.ts'
 import type { GateReason } from '../gate-events.ts'
 import { RELAY_HEAP_MIB, RELAY_IDLE_MS } from '../limits.ts'
 import type { RelayPlan, RelayReport, RelayRequest } from './relay-messages.ts'
+
+/** A descriptor, and the socket that it is of, as the kernel numbers it. */
+type Handed = { readonly thread: Worker; readonly fd: number; readonly inode: number }
+
+/** A thread that has ended has closed what it had taken, and nobody knows what that was: the socket itself tells. */
+function closeLost({ fd, inode }: Handed): void {
+  try {
+    if (fstatSync(fd).ino === inode) closeSync(fd)
+  } catch {
+    // It had been taken: nothing has that number now.
+  }
+}
 
 export interface Relay {
   /** Starts it, so that the first connection does not wait for that. */
@@ -27,7 +40,8 @@ export function createRelay(
   clock: Clock,
   tell: (report: RelayReport) => void,
 ): Relay {
-  const open = new Set<number>()
+  /** What each connection that is open was handed over as. */
+  const open = new Map<number, Handed>()
   let worker: Worker | undefined
   let cancelIdle = (): void => {}
 
@@ -43,15 +57,20 @@ export function createRelay(
       tell(report)
     })
     const ended = (): void => {
-      if (worker !== made) return
-      worker = undefined
-      const lost = [...open]
-      open.clear()
-      const nothing = { address: undefined, sentBytes: 0, receivedBytes: 0, reason: 'lost' } as const
-      for (const id of lost) tell({ kind: 'closed', id, ...nothing })
+      if (worker === made) worker = undefined
     }
     made.on('error', ended)
-    made.on('exit', ended)
+    // The descriptors that it had taken are closed by now.
+    made.on('exit', () => {
+      ended()
+      const nothing = { address: undefined, sentBytes: 0, receivedBytes: 0, reason: 'lost' } as const
+      for (const [id, handed] of open) {
+        if (handed.thread !== made) continue
+        open.delete(id)
+        closeLost(handed)
+        tell({ kind: 'closed', id, ...nothing })
+      }
+    })
     return made
   }
 
@@ -65,9 +84,9 @@ export function createRelay(
     })
   }
 
-  function say(request: RelayRequest): void {
-    worker ??= start()
-    worker.postMessage(request)
+  /** To the thread that has the connection, where it is still open. */
+  function say(id: number, request: RelayRequest): void {
+    open.get(id)?.thread.postMessage(request)
   }
 
   return {
@@ -77,16 +96,17 @@ export function createRelay(
     },
     connect(plan) {
       cancelIdle()
-      open.add(plan.id)
-      say({ kind: 'connect', plan })
+      worker ??= start()
+      open.set(plan.id, { thread: worker, fd: plan.fd, inode: fstatSync(plan.fd).ino })
+      say(plan.id, { kind: 'connect', plan })
       // What it has is waited for.
-      worker?.ref()
+      worker.ref()
     },
     grant(id, bytes) {
-      if (open.has(id)) say({ kind: 'grant', id, bytes })
+      say(id, { kind: 'grant', id, bytes })
     },
     reset(id, reason) {
-      if (open.has(id)) say({ kind: 'reset', id, reason })
+      say(id, { kind: 'reset', id, reason })
     },
     async close() {
       cancelIdle()

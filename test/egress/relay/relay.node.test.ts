@@ -1,9 +1,11 @@
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
-import { connect, createServer, type Socket } from 'node:net'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { connect, createServer, Socket } from 'node:net'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createClock } from '../../../src/edge/host/clock.node.ts'
 import { createRelay } from '../../../src/egress/relay/relay.node.ts'
+import { relayConnection } from '../../../src/egress/relay/relay-connection.node.ts'
 import type { RelayReport } from '../../../src/egress/relay/relay-messages.ts'
 import { duplicate, received, serve } from '../gate-world.node.ts'
 
@@ -168,4 +170,68 @@ t.test('when there was nothing for a while the thread ends, and comes back', asy
     client.destroy()
     await until(() => threads() === before)
   }
+})
+
+/** What this process has open that is a socket; a thread's are its own as well. */
+function sockets(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const name = readlinkSync(`/proc/self/fd/${fd}`)
+      return name.startsWith('socket:') ? name : []
+    } catch {
+      return []
+    }
+  })
+}
+
+t.test('a thread that ends before it took a connection loses no descriptor', async (t) => {
+  const { relay, reports, until } = relayOf()
+  relay.prepare()
+  const { client, fd } = await pair()
+  const name = readlinkSync(`/proc/self/fd/${fd}`)
+  t.ok(sockets().includes(name))
+  relay.connect({ id: 1, fd, addresses: ['127.0.0.1'], port: 1, guard: NONE, leaseBytes: undefined })
+  await relay.close()
+  await until(() => reports.length > 0)
+  t.match(reports, [{ kind: 'closed', id: 1, reason: 'lost' }])
+  t.notOk(sockets().includes(name))
+  client.destroy()
+})
+
+t.test('connections that end as they are reset are closed', async (t) => {
+  const ends: (() => void)[] = []
+  const upstream = await serve((socket) => void ends.push(() => socket.end('x')))
+  if (upstream === undefined) return void t.fail('no server')
+  t.teardown(() => upstream.server.close())
+  const before = sockets()
+  let closed = 0
+  const pairs = await Promise.all(Array.from({ length: 40 }, pair))
+  const connections = pairs.map(({ fd }, id) =>
+    relayConnection(
+      { id, fd, addresses: ['127.0.0.1'], port: upstream.port, guard: NONE, leaseBytes: undefined },
+      () => closed++,
+    ),
+  )
+  while (ends.length < connections.length) await sleep(1)
+  // The other side ends eight of them, and a byte that comes some turns behind that resets them: once both are read in
+  // one turn.
+  const bell = await pair()
+  const ringing = new Socket({ fd: bell.fd })
+  for (let from = 0; from < connections.length; from += 8) {
+    const rung = once(ringing, 'data')
+    ringing.once('data', () => {
+      for (const connection of connections.slice(from, from + 8)) connection.reset('ended')
+    })
+    for (const end of ends.slice(from, from + 8)) end()
+    for (let turns = from / 8; turns > 0; turns--) await setImmediate()
+    bell.client.write('x')
+    await rung
+  }
+  while (closed < connections.length) await sleep(1)
+  for (const one of [...pairs.map(({ client }) => client), bell.client, ringing]) one.destroy()
+  await sleep(100)
+  t.strictSame(
+    sockets().filter((name) => !before.includes(name)),
+    [],
+  )
 })
