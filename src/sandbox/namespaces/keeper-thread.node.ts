@@ -12,6 +12,7 @@
  */
 
 import { closeSync, openSync, writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { O_DIRECTORY, O_PATH } from '../kernel/at.node.ts'
 import { CAP_SYS_ADMIN, CAPABILITY_VERSION_3 } from '../kernel/capabilities.node.ts'
@@ -216,15 +217,17 @@ function open(ground: Ground, id: number, plan: NamespacePlan): KeeperAnswer {
     : { ...answer, descriptors: { ...answer.descriptors, networkRest: rest } }
 }
 
-/** Kills what is left of a session and waits until it is gone: an init ends when everybody in its namespace has ended. */
-function end({ kernel: { syscalls } }: Ground, id: number, pid: number): KeeperAnswer {
+/**
+ * Kills what is left of a session and waits until it is gone: an init ends when everybody in its namespace has ended.
+ * Other sessions are made meanwhile.
+ */
+async function end({ kernel: { syscalls } }: Ground, id: number, pid: number): Promise<KeeperAnswer> {
   const status = new Int32Array(new ArrayBuffer(4))
-  const pause = new Int32Array(new SharedArrayBuffer(4))
   syscalls.libc.kill(pid, SIGKILL)
   for (let waited = 0; waited < END_WAIT_MS; waited += END_POLL_MS) {
     const result = syscalls.checked(syscalls.libc.waitpid(pid, status, WNOHANG))
     if (result !== 0) return { kind: 'ended', id, isGone: true }
-    Atomics.wait(pause, 0, 0, END_POLL_MS)
+    await sleep(END_POLL_MS)
   }
   return { kind: 'ended', id, isGone: false }
 }
@@ -278,7 +281,7 @@ function main(): void {
     port.on('message', (request: KeeperRequest) => {
       if (request.kind === 'open') say(open(ground, request.id, request.plan))
       else if (request.kind === 'listen') say(listenIn(ground, request.id, request.network, request.places))
-      else if (request.kind === 'end') say(end(ground, request.id, request.initPid))
+      else if (request.kind === 'end') void end(ground, request.id, request.initPid).then(say)
       else {
         for (const descriptor of [nullDescriptor, ground.home, ground.init]) closeSync(descriptor)
         ground.network.close()

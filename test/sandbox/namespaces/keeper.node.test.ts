@@ -10,6 +10,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -230,3 +231,45 @@ t.test(
     await keeper.close()
   },
 )
+
+/** A control group whose processes do not even end by SIGKILL until they are let; undefined: this kernel has none. */
+function openFreezer(): { readonly path: string; say(file: string, text: string): void } | undefined {
+  const path = `/sys/fs/cgroup/freezer/sass-edge-it-${process.pid}`
+  try {
+    mkdirSync(path)
+    if (existsSync(join(path, 'freezer.state')))
+      return { path, say: (file, text) => writeFileSync(join(path, file), text) }
+    rmdirSync(path)
+  } catch {
+    // Such control groups are not mounted here.
+  }
+  return undefined
+}
+
+t.test('a session that cannot end holds up no other', { skip: !isRoot && 'needs root' }, async (t) => {
+  const freezer = openFreezer()
+  if (freezer === undefined) return void t.comment('skipped: no freezer of control groups is here')
+  t.teardown(() => rmdirSync(freezer.path))
+  const directory = mkdtempSync('/var/lib/sass-edge-it-')
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const keeper = createKeeper(undefined)
+  const { descriptors: stuck } = await keeper.open(planFor(directory))
+  freezer.say('cgroup.procs', String(stuck.initPid))
+  freezer.say('freezer.state', 'FROZEN')
+  let hasEnded = false
+  const ending = keeper.end(stuck.initPid).finally(() => {
+    hasEnded = true
+  })
+  const other = mkdtempSync('/var/lib/sass-edge-it-')
+  t.teardown(() => rmSync(other, { recursive: true, force: true }))
+  const { descriptors: made } = await keeper.open(planFor(other))
+  t.ok(isAlive(made.initPid) && isAlive(stuck.initPid))
+  t.notOk(hasEnded)
+  freezer.say('freezer.state', 'THAWED')
+  t.equal(await ending, true)
+  t.notOk(isAlive(stuck.initPid))
+  close(stuck)
+  close(made)
+  await keeper.end(made.initPid)
+  await keeper.close()
+})
