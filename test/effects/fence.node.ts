@@ -5,7 +5,7 @@
  * Sources: bpf(2), linux/bpf.h, Documentation/bpf/prog_cgroup_sysctl.rst, Documentation/admin-guide/devices.txt, cgroups(7).
  * @module
  */
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadSyscalls } from '../../src/sandbox/kernel/syscalls.node.ts'
 
@@ -145,8 +145,8 @@ export type Fence = {
   readonly directories: readonly string[]
   /** How often somebody within wanted a device or a setting of the machine. */
   reached(): { readonly devices: number; readonly settings: number }
-  /** Whatever is within has ended. */
-  remove(): void
+  /** Whatever is within has ended. False: its last process is still on its way out; ask again. */
+  remove(): boolean
 }
 
 function tryWrite(path: string, text: string): void {
@@ -157,14 +157,15 @@ function tryWrite(path: string, text: string): void {
   }
 }
 
-function removeTree(directory: string): void {
+function removeTree(directory: string): boolean {
   try {
     for (const entry of readdirSync(directory, { withFileTypes: true }))
       if (entry.isDirectory()) removeTree(join(directory, entry.name))
     rmdirSync(directory)
   } catch {
-    // Gone with its last process, or not yet empty: an empty control group harms nobody.
+    // Gone with its last process, or not yet empty.
   }
+  return !existsSync(directory)
 }
 
 /** @throws Error with a sentence where this machine lets no such fence be made. */
@@ -242,8 +243,8 @@ export function makeFence(name: string): Fence {
     directories,
     reached: () => ({ devices: count(maps[0] ?? -1), settings: count(maps[1] ?? -1) }),
     remove() {
-      for (const map of maps) libc.close(map)
-      for (const directory of directories) removeTree(directory)
+      for (const map of maps.splice(0)) libc.close(map)
+      return directories.map(removeTree).every((isGone) => isGone)
     },
   }
 }

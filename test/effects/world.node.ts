@@ -184,7 +184,8 @@ export async function makeWorld(place: {
       if (spawnSync('umount', [base]).status === 0) break
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
-    fence.remove()
+    for (let tries = 0; tries < 100 && !fence.remove(); tries++)
+      await new Promise((resolve) => setTimeout(resolve, 20))
     rmSync(base, { recursive: true, force: true })
   }
   const made = await Promise.race([
