@@ -26,8 +26,15 @@ export interface Log {
 
 /** What bounds a session's processes. */
 export interface SpawnGroup {
-  /** Write ends of lists of processes; at most SPAWN_GROUPS_MAX are used. */
-  readonly descriptors: readonly number[]
+  /** Lists of threads of version 1: who is in there starts programs there. In the order of the launcher's homes. */
+  readonly entered: readonly number[]
+  /** The directory of the last of them, which lists them all, and how many it may have; -1 for none. */
+  readonly directory: number
+  readonly processes: number
+  /** The list of processes of version 2, which the number of a program is written to; -1: there is none. */
+  readonly joined: number
+  /** For who runs for longer: puts everything of the session where its processor time is bounded, beside other work. */
+  follow(): void
   /** True where the kernel killed something for want of memory since this was asked last. */
   tookMemoryKill(): boolean
   /** While forbidden, nothing of the session can start a process. */

@@ -59,12 +59,12 @@ export const HIDDEN_PLACES_MAX = 1_024
 export const WALKED_NAMES_MAX = 100_000
 /** A mount that is written to cannot be made read-only in that moment: tries, a millisecond apart. mount_setattr(2), EBUSY. */
 export const MOUNT_BUSY_TRIES = 50
-/** Processes that have been started and not been bounded yet: those of one command, within its first millisecond. */
-export const STARTING_PROCESSES = 32
-/** So many of them may be found before nobody can fork there until all are taken out: scripts begin with fewer. */
+/** What a program has forked before it was bounded may be so many before nobody can fork there until all are found. */
 export const STARTING_FREE_PROCESSES = 8
 /** Looks at who has just started until that is given up as endless. */
 export const STARTING_ROUNDS = 64
+/** What ends sooner takes no processor time worth bounding, and moving a process costs the kernel some milliseconds. */
+export const FOLLOW_AFTER_MS = 50
 /** The launcher's thread is looked at this often while it has something to do: a start takes a millisecond. */
 export const LAUNCH_WATCH_MS = 100
 /** Looks at which a start that was stopped is continued; at the next one its session ends. */

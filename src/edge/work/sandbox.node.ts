@@ -94,7 +94,7 @@ export function wakeSpawner(config: Config, launcherSource: string | undefined):
     return createSpawner({
       ...{ launcherSource, keepCapabilities, fence },
       // On the real files there is no session whose group a program could be taken to.
-      ...(isBare ? {} : { nurseries: groups.nurseries, admit: groups.admitLauncher }),
+      ...(isBare ? {} : { groups: groups.start }),
       lost: (namespaces) => starting.onLost(namespaces),
     }).finally(() => {
       if (fence?.rulesetDescriptor !== undefined) syscalls.libc.close(fence.rulesetDescriptor)

@@ -27,7 +27,13 @@ import {
   STDOUT,
 } from '../../ports.ts'
 import { POLLHUP, POLLIN, type Syscalls } from '../kernel/syscalls.node.ts'
-import { OUTPUT_SILENCE_MS, READ_OUT_READS, READERS_DELAY_MAX_MS, READERS_DELAY_MS } from '../limits.ts'
+import {
+  FOLLOW_AFTER_MS,
+  OUTPUT_SILENCE_MS,
+  READ_OUT_READS,
+  READERS_DELAY_MAX_MS,
+  READERS_DELAY_MS,
+} from '../limits.ts'
 import type { Crowd } from './crowd.node.ts'
 import type { Launcher, LaunchStreams } from './launcher.node.ts'
 import { type Input, openPipes, type PipeSize, pipeInput, pipeSize } from './pipes.node.ts'
@@ -128,6 +134,7 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
   let phase: 'starting' | 'running' | 'over' = 'starting'
   let silence: NodeJS.Timeout | undefined
   let readersDue: NodeJS.Timeout | undefined
+  let following: NodeJS.Timeout | undefined
   let stdinAwaited = false
 
   const stdinDrained = (): void => {
@@ -306,7 +313,10 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
     for (const number of early) libc.kill(-pid, number)
     if (killEarly) nursery.crowd.kill(plan, pid, true)
     nursery.named(pid, child)
-    if (phase === 'running') openReadersAfter(READERS_DELAY_MS)
+    if (phase !== 'running') return
+    openReadersAfter(READERS_DELAY_MS)
+    const { group } = plan
+    if (group !== undefined) following = setTimeout(() => group.follow(), FOLLOW_AFTER_MS).unref()
   }
 
   const child: RunningChild = {
@@ -357,7 +367,9 @@ export function startChild(plan: SpawnPlan, events: ChildEvents, nursery: Nurser
       // Whoever ended well has lost nothing that it missed.
       const isWell = how.kind === 'exited' && how.code === 0
       const tookMemoryKill = !isWell && plan.group?.tookMemoryKill() === true
+      clearTimeout(following)
       const left = nursery.crowd.ended(plan, pid, isOurs)
+      if (left !== undefined) plan.group?.follow()
       status = {
         ...how,
         ...(tookMemoryKill ? { tookMemoryKill } : {}),

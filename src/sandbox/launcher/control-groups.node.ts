@@ -3,9 +3,11 @@
  * all of them beneath one of the daemon's that bounds them together. Where there is none, sessions go without, and
  * `sass-edge doctor` says so; where one should be there and cannot be made, nothing is started.
  *
- * A program begins where its launcher is. Of version 1 that is a group for those that are just starting, in which the
- * launcher's thread lies, of version 2 the daemon's own: whoever is found there has not been bounded yet, however it
- * was forked, and only the launcher takes anybody out (launcher-bounds.node.ts).
+ * A program begins where its launcher is. Of version 1 the launcher's thread is in the session's groups for memory and
+ * processes while it starts one there; of version 2 in the daemon's own group, and whoever is found there has not been
+ * bounded yet, however it was forked, and only the launcher takes anybody out (launcher-bounds.node.ts). Groups for
+ * processor time of version 1 would hold up the launcher with their own bound: what lives long enough to need one is
+ * put there later.
  * Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/{memory,pids}.rst,
  * Documentation/scheduler/{sched-bwc,sched-design-CFS}.rst.
  * @module
@@ -22,11 +24,13 @@ import {
   rmdirSync,
   writeFileSync,
 } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
-import { STARTING_PROCESSES } from '../limits.ts'
+import type { SpawnGroup } from '../../ports.ts'
+import { STARTING_ROUNDS } from '../limits.ts'
 import {
   type Controller,
   findControllers,
@@ -34,10 +38,8 @@ import {
   GROUP_PREFIX,
   OWN_GROUP,
 } from './control-hierarchies.node.ts'
-import type { Nursery } from './launcher-memory.ts'
+import type { GroupStart } from './launcher-memory.ts'
 
-/** Of the daemon's own group: where programs begin. */
-const STARTING = 'starting'
 /** The kernel's own period, and the least that it takes of one. */
 const CPU_PERIOD_US = 100_000
 const CPU_QUOTA_MIN_US = 1_000
@@ -49,12 +51,7 @@ export type GroupLimits = {
   readonly cpuPercent: number | null
 }
 
-export interface SessionGroup {
-  /** Write ends: a process whose number is written there belongs to the session from then on. */
-  readonly descriptors: readonly number[]
-  /** True where a process was killed for want of memory since this was asked last. */
-  tookMemoryKill(): boolean
-  forbidForks(areForbidden: boolean): void
+export interface SessionGroup extends SpawnGroup {
   close(): void
 }
 
@@ -64,10 +61,8 @@ export function areProcessesBounded({ bounds }: Pick<ControlGroups, 'bounds'>): 
 }
 
 export interface ControlGroups {
-  /** Where the launcher finds who is not bounded yet; none where nobody can be bounded. */
-  readonly nurseries: readonly Nursery[]
-  /** The launcher's thread begins there from now on, and what it starts. */
-  admitLauncher(thread: number): void
+  /** What the launcher needs to know of them; open until `closeAll`. */
+  readonly start: GroupStart
   /** Removes what is left, when the launcher has ended. */
   closeAll(): void
   /** What can be bounded here. */
@@ -158,20 +153,38 @@ function makeParent(controller: Controller, total: GroupLimits | undefined): str
   return parent
 }
 
-/** Where programs of the launcher begin in a hierarchy. */
-function openNursery(controller: Controller, parent: string): Nursery | undefined {
-  const { directory, version, memory, processes } = controller
-  if (!memory && !processes) return undefined
-  const openGroup = (path: string) => openSync(path, constants.O_RDONLY | constants.O_DIRECTORY)
-  if (version === 2)
-    return { directory: openGroup(join(directory, OWN_GROUP)), forks: -1, isOfThreads: false }
-  const group = join(parent, STARTING)
-  if (!existsSync(group)) mkdirSync(group, { mode: GROUP_MODE })
-  if (processes) writeFileSync(join(group, 'pids.max'), String(STARTING_PROCESSES))
+/** What programs begin in: every one of them is counted there. */
+const counts = ({ memory, processes }: Controller): boolean => memory || processes
+const isEntered = (controller: Controller): boolean => controller.version === 1 && counts(controller)
+const isFollowed = (controller: Controller): boolean => controller.version === 1 && !counts(controller)
+
+const openDirectory = (path: string): number => openSync(path, constants.O_RDONLY | constants.O_DIRECTORY)
+const openList = (group: string, name: string): number => openSync(join(group, name), constants.O_WRONLY)
+
+function openStart(controllers: readonly Controller[]): GroupStart {
+  const newer = controllers.find(({ version }) => version === 2)
   return {
-    directory: openGroup(group),
-    forks: processes ? openSync(join(group, 'pids.max'), constants.O_WRONLY) : -1,
-    isOfThreads: true,
+    homes: controllers.filter(isEntered).map(({ directory }) => openList(directory, 'tasks')),
+    nursery: newer === undefined ? -1 : openDirectory(join(newer.directory, OWN_GROUP)),
+  }
+}
+
+/** The processes of a group, but this one: its launcher may be there. */
+async function processesIn(group: string): Promise<string[]> {
+  const lines = (await readFile(join(group, 'cgroup.procs'), 'latin1')).split('\n')
+  return lines.filter((line) => line !== '' && line !== String(process.pid))
+}
+
+/** Puts all of one group into others, until nobody is found who is not there. */
+async function takeAlong(from: string, into: readonly string[]): Promise<void> {
+  for (const group of into) {
+    for (let round = 0; round < STARTING_ROUNDS; round++) {
+      const there = new Set(await processesIn(group))
+      const missing = (await processesIn(from)).filter((pid) => !there.has(pid))
+      if (missing.length === 0) break
+      // Whoever has ended meanwhile is nowhere.
+      for (const pid of missing) await writeFile(join(group, 'cgroup.procs'), pid).catch(() => undefined)
+    }
   }
 }
 
@@ -211,28 +224,22 @@ export function openControlGroups(total?: GroupLimits): ControlGroups {
     parents.set(controller, parent)
     return parent
   }
-  let nurseries: readonly Nursery[] | undefined
+  let start: GroupStart | undefined
   const groups: ControlGroups = {
-    get nurseries() {
-      nurseries ??= controllers.flatMap((controller) => openNursery(controller, parentOf(controller)) ?? [])
-      return nurseries
-    },
-    admitLauncher(thread) {
-      for (const { directory, isOfThreads } of groups.nurseries)
-        if (isOfThreads) writeFileSync(`/proc/self/fd/${directory}/tasks`, String(thread))
+    get start() {
+      start ??= openStart(controllers)
+      return start
     },
     closeAll() {
-      for (const { directory, forks } of nurseries ?? [])
-        for (const one of [directory, forks]) if (one >= 0) closeSync(one)
-      nurseries = []
+      for (const one of start === undefined ? [] : [...start.homes, start.nursery])
+        if (one >= 0) closeSync(one)
+      start = undefined
       remove()
       for (const parent of parents.values()) {
-        for (const path of [join(parent, STARTING), parent]) {
-          try {
-            rmdirSync(path)
-          } catch {
-            // Somebody is on the way out: the next start clears it away.
-          }
+        try {
+          rmdirSync(parent)
+        } catch {
+          // Somebody is on the way out: the next start clears it away.
         }
       }
       parents.clear()
@@ -243,25 +250,57 @@ export function openControlGroups(total?: GroupLimits): ControlGroups {
       cpu: controllers.some(({ cpu }) => cpu),
     },
     open(name, limits) {
-      const made: { controller: Controller; group: string; descriptor: number }[] = []
+      const made: { readonly controller: Controller; readonly group: string }[] = []
+      const opened: number[] = []
+      const keep = (descriptor: number): number => {
+        opened.push(descriptor)
+        return descriptor
+      }
+      const has = (kind: (controller: Controller) => boolean) =>
+        made.filter(({ controller }) => kind(controller)).map(({ group }) => group)
+      let lists: Pick<SessionGroup, 'entered' | 'directory' | 'joined'>
       try {
         for (const controller of controllers) {
           const group = join(parentOf(controller), name)
           leaving.delete(group)
           if (!existsSync(group)) mkdirSync(group, { mode: GROUP_MODE })
+          made.push({ controller, group })
           bound(controller, group, limits)
           boundCpu(controller, group, limits)
-          const descriptor = openSync(join(group, 'cgroup.procs'), constants.O_WRONLY)
-          made.push({ controller, group, descriptor })
+        }
+        const [last] = has(isEntered).slice(-1)
+        const [newer] = has(({ version }) => version === 2)
+        lists = {
+          entered: has(isEntered).map((group) => keep(openList(group, 'tasks'))),
+          directory: last === undefined ? -1 : keep(openDirectory(last)),
+          joined: newer === undefined ? -1 : keep(openList(newer, 'cgroup.procs')),
         }
       } catch (cause) {
-        for (const { descriptor } of made) closeSync(descriptor)
+        for (const descriptor of opened) closeSync(descriptor)
         throw notBounded(cause)
+      }
+      const followed = has(isFollowed)
+      const [counted] = has(counts).slice(-1)
+      let [isWanted, isFollowing] = [false, false]
+      const follow = async (from: string): Promise<void> => {
+        isWanted = true
+        if (isFollowing) return
+        isFollowing = true
+        while (isWanted) {
+          isWanted = false
+          // Groups that are gone have nobody in them.
+          await takeAlong(from, followed).catch(() => undefined)
+        }
+        isFollowing = false
       }
       const memory = made.find(({ controller }) => controller.memory)
       let kills = memory === undefined ? 0 : memoryKills(memory.controller, memory.group)
       return {
-        descriptors: made.map(({ descriptor }) => descriptor),
+        ...lists,
+        processes: limits.processes ?? -1,
+        follow() {
+          if (counted !== undefined && followed.length > 0) void follow(counted)
+        },
         forbidForks(areForbidden) {
           for (const { controller, group } of made) {
             if (!controller.processes) continue
@@ -280,10 +319,8 @@ export function openControlGroups(total?: GroupLimits): ControlGroups {
           return isMore
         },
         close() {
-          for (const { group, descriptor } of made) {
-            closeSync(descriptor)
-            leaving.add(group)
-          }
+          for (const descriptor of opened) closeSync(descriptor)
+          for (const { group } of made) leaving.add(group)
           remove()
         },
       }

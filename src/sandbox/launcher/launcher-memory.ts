@@ -52,14 +52,19 @@ export const SLOT = Object.freeze({
   keepsDescriptors: 23,
   /** The first process of those namespaces, as a number of the device; -1 at home. */
   init: 27,
+  /** The directory of a group that is entered, and how many processes it may have (-1: any number); -1 for none. */
+  groupDirectory: 28,
+  groupProcesses: 29,
 } as const)
 /** Address words at the head of a slot. */
 export const SLOT_ADDRESSES = 5
 export const KEEPS_PROGRAM = 1
 /** The number that the fourth descriptor has in the program. */
 export const FOURTH_DESCRIPTOR = 3
-/** Descriptors of lists that the number of the program is written to, -1 for none. */
-export const SLOT_GROUPS: readonly number[] = [24, 25, 26]
+/** Descriptors of lists, -1 for none: those that the thread enters to start the program, in the order of its homes. */
+export const SLOT_ENTERED: readonly number[] = [24, 25]
+/** And the one that the number of the program is written to. */
+export const SLOT_JOINED = 26
 /** What `namespaces` of a slot says for the daemon's own namespaces. */
 export const HOME_NAMESPACES = 0
 export const LAUNCH_MEMORY_BYTES = CONTROL_BYTES + LAUNCH_SLOTS * SLOT_BYTES
@@ -83,15 +88,15 @@ export interface Fence {
   readonly limitsSecret: bigint
 }
 
-/** Where programs are that have been started and not been bounded yet (control-groups.node.ts). */
-export interface Nursery {
-  /** The directory of the group. */
-  readonly directory: number
-  /** `pids.max` there, to be written; -1 where there is none. */
-  readonly forks: number
-  /** Threads begin there, and nothing else of the daemon is in it; else it is the daemon's own group. */
-  readonly isOfThreads: boolean
+/** How programs come into the control groups of their session (control-groups.node.ts). */
+export interface GroupStart {
+  /** Lists of threads of the daemon's own groups, of version 1: where the thread comes back to. */
+  readonly homes: readonly number[]
+  /** The directory of the daemon's own group of version 2, where programs begin; -1: there is none. */
+  readonly nursery: number
 }
+
+export const NO_GROUPS: GroupStart = Object.freeze({ homes: Object.freeze([]), nursery: -1 })
 
 /** What the thread is started with. */
 export interface LauncherStart {
@@ -100,7 +105,7 @@ export interface LauncherStart {
   readonly wakeDescriptor: number
   /** Linux numbers of the capabilities that commands may keep; undefined leaves the bounding set as it is. */
   readonly keepCapabilities: readonly number[] | undefined
-  readonly nurseries: readonly Nursery[]
+  readonly groups: GroupStart
   /** Undefined: programs may do what the daemon's user may. */
   readonly fence: Fence | undefined
 }

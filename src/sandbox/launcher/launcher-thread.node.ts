@@ -290,11 +290,13 @@ function serve(
       addresses[base / 2 + SLOT.cwd] ?? 0n,
     )
     if (prepared !== 0) return prepared
+    const counted = bounds.enter(words, base)
+    if (counted !== 0) return counted
     const user = words[base + SLOT.user] ?? -1
-    if (user < 0) return spawn(base)
-    const became = become(syscalls, user, words[base + SLOT.group] ?? user)
+    const became = user < 0 ? 0 : become(syscalls, user, words[base + SLOT.group] ?? user)
     const result = became === 0 ? spawn(base) : became
-    comeBack(syscalls)
+    if (user >= 0) comeBack(syscalls)
+    bounds.leave()
     return result
   }
 
@@ -347,10 +349,7 @@ function main(start: LauncherStart): void {
   const fenced = start.fence === undefined ? confined : putUpFence(syscalls, start.fence)
   if (fenced.kind !== 'ready') return report(fenced)
   report({ kind: 'ready', thread })
-  const bounds = createLauncherBounds(syscalls, start.fence, start.nurseries, {
-    process: process.pid,
-    thread,
-  })
+  const bounds = createLauncherBounds(syscalls, start.fence, start.groups, process.pid)
   serve(syscalls, start, nullDescriptor, createLauncherPlaces(syscalls, home), bounds)
   for (const descriptor of [nullDescriptor, ...Object.values(home)]) syscalls.libc.close(descriptor)
 }

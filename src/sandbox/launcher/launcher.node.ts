@@ -22,17 +22,19 @@ import {
   CONTROL_COMPLETED,
   CONTROL_SUBMITTED,
   type Fence,
+  type GroupStart,
   HOME_NAMESPACES,
   KEEPS_PROGRAM,
   LAUNCH_MEMORY_BYTES,
   LAUNCH_SLOTS,
   type LauncherReport,
   type LauncherStart,
-  type Nursery,
+  NO_GROUPS,
   SLOT,
   SLOT_ADDRESSES,
   SLOT_BYTES,
-  SLOT_GROUPS,
+  SLOT_ENTERED,
+  SLOT_JOINED,
 } from './launcher-memory.ts'
 import { openPipe } from './pipes.node.ts'
 import { freeStart } from './stopped-start.node.ts'
@@ -42,10 +44,8 @@ export interface LauncherOptions {
   readonly launcherSource: string | undefined
   /** Linux numbers of the capabilities that commands may keep; undefined leaves the bounding set as it is. */
   readonly keepCapabilities: readonly number[] | undefined
-  /** Where its programs begin (control-groups.node.ts). */
-  readonly nurseries?: readonly Nursery[] | undefined
-  /** Called with the number of the thread before it starts anything. */
-  readonly admit?: ((thread: number) => void) | undefined
+  /** Absent: nothing counts its programs. */
+  readonly groups?: GroupStart | undefined
   /** A session was ended because a start in it could not be brought to its end. */
   readonly lost?: ((namespaces: number) => void) | undefined
   /** For a thread whose programs can change nothing. */
@@ -158,7 +158,7 @@ function programBlock(
 export async function startLauncher(options: LauncherOptions, syscalls: Syscalls): Promise<Launcher> {
   const memory = new SharedArrayBuffer(LAUNCH_MEMORY_BYTES)
   const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
-  const { launcherSource, keepCapabilities, fence, nurseries = [], admit, lost } = options
+  const { launcherSource, keepCapabilities, fence, groups = NO_GROUPS, lost } = options
   const wakePipe = openPipe(syscalls)
   if (typeof wakePipe === 'number') {
     throw new SassError(
@@ -174,7 +174,7 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
   }
   const workerData: LauncherStart = {
     ...{ memory, wakeDescriptor: wakePipe.readEnd, keepCapabilities },
-    ...{ nurseries, fence },
+    ...{ groups, fence },
   }
   const worker = startThread({
     ...{ name: 'launcher', workerData },
@@ -206,7 +206,6 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
   let thread: number
   try {
     thread = await confinement(worker)
-    admit?.(thread)
   } catch (error) {
     closeWakePipe()
     throw error
@@ -347,7 +346,11 @@ export async function startLauncher(options: LauncherOptions, syscalls: Syscalls
       words[SLOT.init] = namespaces?.initPid ?? -1
       words[SLOT.user] = runAs?.userId ?? -1
       words[SLOT.group] = runAs?.groupId ?? -1
-      for (const [index, slot] of SLOT_GROUPS.entries()) words[slot] = plan.group?.descriptors[index] ?? -1
+      const { group } = plan
+      for (const [index, slot] of SLOT_ENTERED.entries()) words[slot] = group?.entered[index] ?? -1
+      words[SLOT_JOINED] = group?.joined ?? -1
+      words[SLOT.groupDirectory] = group?.directory ?? -1
+      words[SLOT.groupProcesses] = group?.processes ?? -1
       words[SLOT.keepsDescriptors] = plan.isDescriptor === true ? KEEPS_PROGRAM : (plan.fourthDescriptor ?? 0)
       submit({ block: program.block, namespaces, answered })
     },

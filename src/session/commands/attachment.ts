@@ -105,9 +105,9 @@ function spawnProblem(errno: number): string {
     case 8:
       return 'it is no program that this device can run'
     case 11:
-      return 'the device allows no more processes'
+      return 'neither the device nor this session may have more processes: end what runs in it, by its id'
     case 12:
-      return 'the device is out of memory'
+      return 'the device is out of memory, or what this session may have of it'
     case 13:
       return 'it is not executable'
     case 20:

@@ -8,6 +8,17 @@ key = int(sys.argv[2])
 name = ("sass-%d" % key).encode()
 
 
+def patiently(act):
+    """What the kernel counts by user may be used up for a while by somebody else of this user."""
+    for _ in range(100):
+        try:
+            return act()
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENOSPC): raise
+            time.sleep(0.2)
+    return act()
+
+
 def make():
     for path in ["/tmp/", "/dev/shm/", "/var/tmp/", "/run/", ""]:
         attempt("make %s" % path, lambda: write(path + name.decode()))
@@ -15,7 +26,7 @@ def make():
     attempt("shmget", lambda: (call("shmget", key, 4096, flags), None)[1])
     attempt("semget", lambda: (call("semget", key, 1, flags), None)[1])
     attempt("msgget", lambda: (call("msgget", key, flags), None)[1])
-    attempt("mq_open", lambda: (call("mq_open", name, os.O_CREAT | os.O_RDWR, 0o666, 0), None)[1])
+    attempt("mq_open", lambda: (patiently(lambda: call("mq_open", name, os.O_CREAT | os.O_RDWR, 0o666, 0)), None)[1])
     tell()
     sys.stdout.flush()
     sys.stdin.read()

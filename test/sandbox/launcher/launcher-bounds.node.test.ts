@@ -4,20 +4,26 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, openSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { loadSyscalls } from '../../../src/sandbox/kernel/syscalls.node.ts'
-import { openControlGroups } from '../../../src/sandbox/launcher/control-groups.node.ts'
+import { openControlGroups, type SessionGroup } from '../../../src/sandbox/launcher/control-groups.node.ts'
 import { createLauncherBounds } from '../../../src/sandbox/launcher/launcher-bounds.node.ts'
-import { type Fence, type Nursery, SLOT, SLOT_GROUPS } from '../../../src/sandbox/launcher/launcher-memory.ts'
-import { STARTING_PROCESSES } from '../../../src/sandbox/limits.ts'
+import {
+  type Fence,
+  type GroupStart,
+  NO_GROUPS,
+  SLOT,
+  SLOT_ENTERED,
+  SLOT_JOINED,
+} from '../../../src/sandbox/launcher/launcher-memory.ts'
+import { STARTING_FREE_PROCESSES } from '../../../src/sandbox/limits.ts'
 import { until } from '../../integration/daemon.node.ts'
 
 /** asm-generic/resource.h */
 const RLIMIT_NOFILE = 7
 const FILES = 77
 const NAME = `${process.pid}`.padStart(32, 'e')
-const SELF = { process: process.pid, thread: process.pid }
 
 const fenceWith = (limits: Fence['limits']): Fence => ({
   rulesetDescriptor: undefined,
@@ -27,13 +33,19 @@ const fenceWith = (limits: Fence['limits']): Fence => ({
   limits,
   limitsSecret: 0n,
 })
-const bounds = (nurseries: readonly Nursery[], limits: Fence['limits'] = [[RLIMIT_NOFILE, FILES]]) =>
-  createLauncherBounds(loadSyscalls(), fenceWith(limits), nurseries, SELF)
+const bounds = (start: GroupStart = NO_GROUPS, limits: Fence['limits'] = [[RLIMIT_NOFILE, FILES]]) =>
+  createLauncherBounds(loadSyscalls(), fenceWith(limits), start, process.pid)
+
+type Groups = Pick<SessionGroup, 'entered' | 'directory' | 'processes' | 'joined'>
+const WITHOUT: Groups = { entered: [], directory: -1, processes: -1, joined: -1 }
 
 /** As a request has them: the groups of its session, and the first process there. */
-function request(groups: readonly number[] = [], init = -1): Int32Array {
-  const words = new Int32Array(SLOT.init + 1).fill(-1)
-  for (const [index, descriptor] of groups.entries()) words[SLOT_GROUPS[index] ?? 0] = descriptor
+function request({ entered, directory, processes, joined }: Groups = WITHOUT, init = -1): Int32Array {
+  const words = new Int32Array(SLOT.groupProcesses + 1).fill(-1)
+  for (const [index, descriptor] of entered.entries()) words[SLOT_ENTERED[index] ?? 0] = descriptor
+  words[SLOT_JOINED] = joined
+  words[SLOT.groupDirectory] = directory
+  words[SLOT.groupProcesses] = processes
   words[SLOT.init] = init
   return words
 }
@@ -72,7 +84,7 @@ t.test(
     )
     const inner = childrenOf(program.pid)
     await until('a grandchild', () => inner.flatMap(childrenOf).length === 1)
-    bounds([]).begin(request([], init.pid), 0, program.pid)()
+    bounds().begin(request(WITHOUT, init.pid), 0, program.pid)()
     for (const pid of [program.pid, ...inner, ...inner.flatMap(childrenOf), ...childrenOf(init.pid)])
       t.equal(filesOf(pid), FILES)
     t.not(filesOf(init.pid), FILES, 'not the first process of the session')
@@ -82,22 +94,22 @@ t.test(
 
 t.test('a request elsewhere in the memory is read from its own place', async (t) => {
   const program = await begin(t, 'sleep', ['60'])
-  const words = new Int32Array(64 + SLOT.init + 1).fill(-1)
-  bounds([], [[RLIMIT_NOFILE, FILES + 1]]).begin(words, 64, program.pid)()
+  const words = new Int32Array(64 + SLOT.groupProcesses + 1).fill(-1)
+  bounds(NO_GROUPS, [[RLIMIT_NOFILE, FILES + 1]]).begin(words, 64, program.pid)()
   t.equal(filesOf(program.pid), FILES + 1)
 })
 
 t.test('no limit, no group: nothing is done, and nobody has to be there', async (t) => {
   const program = await begin(t, 'sleep', ['60'])
   const before = filesOf(program.pid)
-  bounds([], []).begin(request(), 0, program.pid)()
+  bounds(NO_GROUPS, []).begin(request(), 0, program.pid)()
   t.equal(filesOf(program.pid), before)
   program.kill('SIGKILL')
   await once(program, 'exit')
-  t.doesNotThrow(() => bounds([]).begin(request(), 0, program.pid)())
+  t.doesNotThrow(() => bounds().begin(request(), 0, program.pid)())
 })
 
-/** Groups of this machine with a place to begin in; undefined, and said so, where there are none. */
+/** Groups of this machine that a thread can enter; undefined, and said so, where there are none. */
 function groupsFor(t: Test) {
   const groups = openControlGroups()
   if (!groups.bounds.memory && !groups.bounds.processes)
@@ -107,65 +119,98 @@ function groupsFor(t: Test) {
     group.close()
     groups.closeAll()
   })
-  const nurseries = groups.nurseries.filter(({ isOfThreads }) => isOfThreads)
-  if (nurseries.length === 0)
+  if (group.entered.length === 0)
     return void t.comment('skipped: with version 2 programs begin in the group of the daemon')
-  return { group, nurseries }
+  return { group, start: groups.start }
 }
 
-const isIn = (pid: number, name: string): boolean =>
-  readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(`/sass-edge-${process.pid}/${name}`)
+const isIn = (pid: number | 'self', name: string): boolean =>
+  readFileSync(pid === 'self' ? '/proc/thread-self/cgroup' : `/proc/${pid}/cgroup`, 'utf8').includes(
+    `/sass-edge-${process.pid}/${name}`,
+  )
 
-const pathOf = ({ directory }: Nursery): string => `/proc/self/fd/${directory}`
-const beginIn = (nurseries: readonly Nursery[], pid: number): void => {
-  for (const one of nurseries) writeFileSync(`${pathOf(one)}/cgroup.procs`, String(pid))
+/** A program that begins in the groups of the request, with what it forks before anything else is put on it. */
+async function beginIn(t: Test, start: GroupStart, words: Int32Array, script: string) {
+  const all = bounds(start)
+  t.equal(all.enter(words, 0), 0)
+  t.ok(isIn('self', NAME))
+  const beginning = begin(t, 'sh', ['-c', script])
+  all.leave()
+  t.notOk(isIn('self', NAME))
+  return { all, program: await beginning }
 }
 
 t.test(
-  'with groups all that began where programs begin is taken to the session, with its limits, of each that starts',
+  'a program begins in the groups of its session, and what it has forked gets its limits too',
   async (t) => {
     const found = groupsFor(t)
     if (found === undefined) return
-    const { group, nurseries } = found
-    const all = bounds(nurseries)
-    const script = 'read go; sleep 60 & sleep 60 & (sleep 60 & wait) & wait'
-    const programs = [await begin(t, 'sh', ['-c', script]), await begin(t, 'sh', ['-c', script])]
-    for (const program of programs) {
-      beginIn(nurseries, program.pid)
-      program.stdin?.write('go\n')
+    const { group, start } = found
+    const words = request(group)
+    // The second one within a second: a list of version 1 that was left open would still be the first one's.
+    for (let turn = 0; turn < 2; turn++) {
+      const { all, program } = await beginIn(
+        t,
+        start,
+        words,
+        'sleep 60 & sleep 60 & (sleep 60 & wait) & wait',
+      )
       await until('all of them', () => childrenOf(program.pid).length === 3)
       const started = [program.pid, ...childrenOf(program.pid)]
-      for (const pid of started) t.notOk(isIn(pid, NAME))
-      // The second one within a second: a list of version 1 that was left open would still be the first one's.
-      all.begin(request(group.descriptors), 0, program.pid)()
-      for (const pid of started) {
-        t.ok(isIn(pid, NAME))
-        t.equal(filesOf(pid), FILES)
-      }
-      for (const one of nurseries)
-        t.equal(readFileSync(`${pathOf(one)}/tasks`, 'utf8'), '', 'nobody is left where programs begin')
+      for (const pid of started) t.ok(isIn(pid, NAME))
+      all.begin(words, 0, program.pid)()
+      for (const pid of started) t.equal(filesOf(pid), FILES)
     }
   },
 )
 
-t.test('who cannot be taken out keeps nobody waiting, and may fork again afterwards', async (t) => {
+t.test('who has less already keeps it, and whoever forks on and on cannot until all are found', async (t) => {
   const found = groupsFor(t)
   if (found === undefined) return
-  const { nurseries } = found
-  const program = await begin(t, 'sleep', ['60'])
-  beginIn(nurseries, program.pid)
-  const nowhere = openSync('/dev/null', 'w')
-  t.teardown(() => closeSync(nowhere))
-  bounds(nurseries).begin(request([nowhere]), 0, program.pid)()
-  t.equal(filesOf(program.pid), FILES)
-  for (const one of nurseries.filter(({ forks }) => forks >= 0))
-    t.equal(readFileSync(`${pathOf(one)}/pids.max`, 'utf8').trim(), String(STARTING_PROCESSES))
+  const { group, start } = found
+  const words = request(group)
+  const less = await beginIn(t, start, words, `ulimit -n ${FILES - 7}; echo; read go`)
+  await once(less.program.stdout ?? t, 'data')
+  const many = STARTING_FREE_PROCESSES + 4
+  const script = `i=0; while [ $i -lt ${many} ]; do sleep 60 & i=$((i+1)); done; wait`
+  const { all, program } = await beginIn(t, start, words, script)
+  await until('all of them', () => childrenOf(program.pid).length === many)
+  all.begin(words, 0, program.pid)()
+  for (const pid of childrenOf(program.pid)) t.equal(filesOf(pid), FILES)
+  t.equal(filesOf(less.program.pid), FILES - 7)
+  const most = `/proc/self/fd/${group.directory}/pids.max`
+  if (openControlGroups().bounds.processes) t.equal(readFileSync(most, 'utf8').trim(), '48', 'as it was')
 })
 
-t.test('where the daemon is in that place too, only what is of the session is taken', async (t) => {
+t.test('a group that is gone starts nothing, and the thread is at home again', async (t) => {
+  const groups = openControlGroups()
+  const group = groups.open(`${NAME}0`, { memoryBytes: null, processes: null, cpuPercent: null })
+  t.teardown(() => {
+    group.close()
+    groups.closeAll()
+  })
+  if (group.entered.length === 0) return void t.comment('skipped: no group here can be entered')
+  for (const list of group.entered) rmdirSync(readlinkSync(`/proc/self/fd/${list}`).replace(/\/tasks$/, ''))
+  const home = readFileSync('/proc/thread-self/cgroup', 'utf8')
+  const all = bounds(groups.start)
+  t.equal(all.enter(request(group), 0), 19, 'ENODEV')
+  t.equal(readFileSync('/proc/thread-self/cgroup', 'utf8'), home)
+  t.equal(all.enter(request(), 0), 0)
+})
+
+t.test('of version 2 only what is of the session is taken out of the group of the daemon', async (t) => {
   const found = groupsFor(t)
   if (found === undefined) return
-  const { group, nurseries } = found
+  const { group } = found
+  // Two groups of version 1 in the place of those: they are listed and joined alike.
+  const groups = openControlGroups()
+  const home = groups.open(`${NAME}1`, { memoryBytes: null, processes: null, cpuPercent: null })
+  t.teardown(() => {
+    home.close()
+    groups.closeAll()
+  })
+  const joined = openSync(`/proc/self/fd/${group.directory}/cgroup.procs`, constants.O_WRONLY)
+  t.teardown(() => closeSync(joined))
   const program = await begin(t, 'unshare', ['--pid', '--fork', 'sh', '-c', 'sleep 60 & read go'])
   const other = await begin(t, 'sleep', ['60'])
   await until('a namespace', () => childrenOf(program.pid).flatMap(childrenOf).length === 1).catch(() => {})
@@ -173,10 +218,11 @@ t.test('where the daemon is in that place too, only what is of the session is ta
   if (init === undefined)
     return void t.comment('skipped: this machine lets nobody make a namespace of numbers')
   const own = [init, ...childrenOf(init)]
-  const shared = nurseries.map(({ directory }) => ({ directory, forks: -1, isOfThreads: false }))
-  for (const pid of [...own, other.pid]) beginIn(nurseries, pid)
-  bounds(shared).begin(request(group.descriptors, init), 0, init)()
-  for (const pid of own) t.ok(isIn(pid, NAME) && filesOf(pid) === FILES)
-  t.notOk(isIn(other.pid, NAME), 'the other is where it was')
+  for (const pid of [...own, other.pid])
+    writeFileSync(`/proc/self/fd/${home.directory}/cgroup.procs`, String(pid))
+  const start = { homes: [], nursery: home.directory }
+  bounds(start).begin(request({ ...WITHOUT, joined }, init), 0, init)()
+  for (const pid of own) t.ok(isIn(pid, `${NAME}\n`) && filesOf(pid) === FILES)
+  t.ok(isIn(other.pid, `${NAME}1`), 'the other is where it was')
   t.not(filesOf(other.pid), FILES)
 })

@@ -222,12 +222,15 @@ t.test(
     const full = Buffer.alloc(PAGE_BYTES)
     writeSync(pipe.writeEnd, full)
     const directory = openSync(t.testdir({}), 'r')
-    const own = await createSpawner({ nurseries: [{ directory, forks: -1, isOfThreads: true }] })
+    const own = await createSpawner({ groups: { homes: [], nursery: directory } })
     t.teardown(async () => {
       await own.close()
       for (const one of [pipe.readEnd, pipe.writeEnd, directory]) closeSync(one)
     })
-    const group = { descriptors: [pipe.writeEnd], tookMemoryKill: () => false, forbidForks() {} }
+    const group = {
+      ...{ entered: [], directory: -1, processes: -1, joined: pipe.writeEnd },
+      ...{ tookMemoryKill: () => false, forbidForks() {}, follow() {} },
+    }
     for (const [script, status] of [
       ['exit 7', { kind: 'exited', code: 7 }],
       ['kill -TERM $$', { kind: 'signalled', signal: 15 }],
