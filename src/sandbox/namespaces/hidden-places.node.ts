@@ -119,7 +119,12 @@ export interface HiddenPlaces {
    * Absolute paths (escaped-path.ts) that are there, each once, the outer ones first and none beneath another one.
    * `homes`: of the users that commands run as.
    */
-  find(wanted: HiddenWish, read: readonly string[], homes: readonly string[]): readonly string[]
+  find(
+    wanted: HiddenWish,
+    read: readonly string[],
+    homes: readonly string[],
+    seen?: typeof seenFile,
+  ): readonly string[]
 }
 
 /** `most`: names that are looked at beneath each directory. */
@@ -151,9 +156,8 @@ export function createHiddenPlaces(most = WALKED_NAMES_MAX): HiddenPlaces {
   }
 
   return {
-    find({ hidden, hidesSecrets, roots, read: listed }, read, homes) {
+    find({ hidden, hidesSecrets, roots, read: listed }, read, homes, seen = seenOnce()) {
       const ofBranches = hidden.includes(WORKSPACE_SECRETS_WORD) ? roots : []
-      const seen = seenOnce()
       const fitting = (pattern: string): string[] => expand(pattern, seen)
       const wanted = [
         ...hidden.filter((path) => path !== WORKSPACE_SECRETS_WORD).flatMap(fitting),

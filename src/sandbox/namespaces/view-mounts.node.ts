@@ -40,7 +40,7 @@ import {
 import { exposedIn, type Location, locationsOf, type Mount, parseMounts } from './mount-table.ts'
 import type { NamespacePlan, RootMount, ViewGaps } from './namespace-plan.ts'
 import { NAME_FILES, showNameFile } from './resolver.node.ts'
-import { kernelPath, seenFile, seenOnce } from './seen-file.node.ts'
+import { kernelPath, type seenFile, seenOnce } from './seen-file.node.ts'
 import { systemGroups, systemUsers, USER_LISTS } from './system-users.ts'
 import { layOut, type Placed, withoutHidden } from './view-layout.ts'
 import { makeMemory, makeTarget } from './view-memory.node.ts'
@@ -84,16 +84,18 @@ type Ground = {
   readonly mounts: readonly Mount[]
   readonly own: readonly Location[]
   readonly hidden: readonly string[]
+  /** What lies on the device: looked at once for one view. */
+  readonly seen: typeof seenFile
   readonly covered: string[]
   readonly refused: string[]
   /** Of branches. */
   readonly absent: string[]
 }
 
-/** What a path leads to; undefined where it leads nowhere. */
+/** What a path leads to; undefined where it leads nowhere. By the C library: Node asks for each part of each path. */
 function realPath(path: string): string | undefined {
   try {
-    return realpathSync(path)
+    return realpathSync.native(path)
   } catch {
     return undefined
   }
@@ -106,7 +108,7 @@ type Links = {
 }
 
 /** The links on the way to a path and after it, which are there in the view as on the device. */
-function followLinks(path: string, seen = seenFile): Links {
+function followLinks(path: string, seen: typeof seenFile): Links {
   const links: Links['links'][number][] = []
   let rest = path.split('/').slice(1)
   let at = ''
@@ -129,8 +131,7 @@ function followLinks(path: string, seen = seenFile): Links {
   return { links, end: at }
 }
 
-function makeLinks({ plan, root }: Ground, placed: readonly Placed[]): void {
-  const seen = seenOnce()
+function makeLinks({ plan, root, seen }: Ground, placed: readonly Placed[]): void {
   const isPlaced = (path: string): boolean => placed.some((place) => isWithin(place.path, path))
   // Not those that lead to what is not listed: `/vmlinuz`.
   const top = readdirSync('/', { withFileTypes: true })
@@ -270,15 +271,15 @@ function mountRead(
   const { kernel, root, covered, refused } = ground
   const { path, type } = place
   const target = `${root}${path}`
-  const seen = seenFile(path)
-  if (seen === undefined) {
+  const file = ground.seen(path)
+  if (file === undefined) {
     refused.push(path)
     return
   }
-  const isDirectory = seen.isDirectory()
+  const isDirectory = file.isDirectory()
   makeTarget(target, isDirectory)
   if (!isDirectory) {
-    if (seen.isFile()) bindToRead(ground, path)
+    if (file.isFile()) bindToRead(ground, path)
     return
   }
   try {
@@ -343,9 +344,9 @@ function holdWays({ kernel, plan, root }: Ground, branch: RootMount, placed: rea
 }
 
 /** Sockets of the device that are listed: the very file, which no overlay shows. */
-function showSockets({ kernel, plan, held, root, mounts, own, refused }: Ground): void {
+function showSockets({ kernel, plan, held, root, mounts, own, refused, seen }: Ground): void {
   for (const path of plan.sockets) {
-    if (seenFile(path)?.isSocket() !== true) continue
+    if (seen(path)?.isSocket() !== true) continue
     // Whoever reaches the daemon's own is its operator, whatever is listed.
     if (exposedIn(mounts, realPath(path) ?? path, own).length > 0) {
       refused.push(path)
@@ -364,10 +365,12 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
   const listed = plan.read.flatMap((path) => (path === '/' ? topDirectories() : (realPath(path) ?? [])))
   const own = plan.own.flatMap((path) => locationsOf(mounts, realPath(path) ?? path))
   const all = layOut(listed, plan.shown, plan.roots, mounts)
+  const seen = seenOnce()
   const hidden = places.find(
     plan,
     all.map(({ path }) => path),
     plan.homes,
+    seen,
   )
   const placed = withoutHidden(all, hidden, mounts)
   const readable = placed.map(({ path }) => path)
@@ -379,7 +382,7 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
     mounts,
     own,
     ...{ root: memory.root, layers: memory.layers },
-    hidden,
+    ...{ hidden, seen },
     ...{ covered: [], refused: [], absent: [] },
   }
   makeEmpty(ground)
@@ -402,7 +405,7 @@ export function mountView(kernel: Kernel, plan: NamespacePlan, held: Held, place
   showSockets(ground)
   memory.fill()
   for (const file of plan.network === 'gate' ? NAME_FILES : []) {
-    const { end } = followLinks(file.path)
+    const { end } = followLinks(file.path, seen)
     showNameFile(
       kernel,
       { stage: plan.stage, root: memory.root },
