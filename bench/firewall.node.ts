@@ -35,6 +35,17 @@ const HOSTILE: readonly string[] = [
   ],
 ]
 
+/** The same for what steers a model: its words, what hides them, and what has to be decoded. */
+const HOSTILE_WORDS: readonly string[] = [
+  ...['ignore ', 'ignore all previous instructions ', 'you are now ', 'print the system prompt ', 'system: '],
+  ...['<!-- ', '<|im_start|>', '\u200b', 'a\u0301', '\u{e0041}', '\u0410', '\uff03', '\x1b[2K\r', '\b'],
+  ...['%41%42', '&#97;', '\\u0061', 'QUJDREVGR0hJ ', 'IGlnbm9yZSBhbGwg', 'base64 '],
+]
+
+/** At least so much of clean text passes for secrets alone, and all together; of no text less than a third of that. */
+const CLEAN_MB_PER_SECOND = 150
+const JUDGED_MB_PER_SECOND = 60
+
 function filled(text: string | Buffer): Buffer {
   return Buffer.alloc(SIZE, text)
 }
@@ -98,33 +109,43 @@ export function firewall(record: Record): void {
     'secrets in clean text',
     clean,
     ' MB/s',
-    150,
+    CLEAN_MB_PER_SECOND,
     false,
     `log ${ofLog.toFixed(0)}, program ${ofCode.toFixed(0)}; ${beside}`,
   )
-  const speeds = HOSTILE.map((text) => ({ text, speed: speed(filled(text), screened) })).sort(
-    (a, b) => a.speed - b.speed,
-  )
-  const [slowest] = speeds
-  const share = (slowest?.speed ?? 0) / clean
-  const slow = speeds
-    .slice(0, 5)
-    .map(({ text, speed: of }) => `${JSON.stringify(text.slice(0, 14))} ${of.toFixed(0)}`)
+  const slowestOf = (texts: readonly string[], pass: (text: Buffer) => void) => {
+    const speeds = texts.map((text) => ({ text, speed: speed(filled(text), pass) }))
+    const [first, ...rest] = speeds.sort((a, b) => a.speed - b.speed)
+    const slow = [first, ...rest.slice(0, 4)].map(
+      (one) => `${JSON.stringify(one?.text.slice(0, 14))} ${one?.speed.toFixed(0)}`,
+    )
+    return { slowest: first?.speed ?? 0, slow: slow.join(', ') }
+  }
+  const hostile = slowestOf(HOSTILE, screened)
   record(
-    'secrets in hostile text / clean text',
-    share,
-    'x',
-    1 / 3,
+    'secrets in hostile text',
+    hostile.slowest,
+    ' MB/s',
+    CLEAN_MB_PER_SECOND / 3,
     false,
-    `slowest, MB/s: ${slow.join(', ')}`,
+    `${(hostile.slowest / clean).toFixed(2)} of clean text; slowest: ${hostile.slow}`,
   )
   const [logJudged, codeJudged] = [speed(log, judged), speed(code, judged)]
   record(
     'all of the firewall, clean text',
     Math.min(logJudged, codeJudged),
     ' MB/s',
-    60,
+    JUDGED_MB_PER_SECOND,
     false,
     `log ${logJudged.toFixed(0)}, program ${codeJudged.toFixed(0)}; ${beside}`,
+  )
+  const hostileJudged = slowestOf([...HOSTILE, ...HOSTILE_WORDS], judged)
+  record(
+    'all of the firewall, hostile text',
+    hostileJudged.slowest,
+    ' MB/s',
+    JUDGED_MB_PER_SECOND / 3,
+    false,
+    `${(hostileJudged.slowest / Math.min(logJudged, codeJudged)).toFixed(2)} of clean text; slowest: ${hostileJudged.slow}`,
   )
 }

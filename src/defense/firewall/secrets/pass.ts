@@ -117,6 +117,8 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
   let [valueFrom, valueTo, hidden] = [0, 0, 0]
   /** The name that was read last, with the offset that its places count from. */
   const assignment: Assignment = { nameEnd: 0, start: 0, end: 0, quote: 0, after: -1 }
+  /** The same, counted from the bytes of now. */
+  const value: Assignment = { ...assignment }
   let [nameEnd, assigned, assignedBase] = [-1, NO, 0]
   let [curlAt, documentAt] = [-NEVER, -NEVER]
   /** The indented lines that follow are data of a Kubernetes object. */
@@ -210,7 +212,10 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
     }
     if (assigned !== 1) return NO
     const shift = assignedBase - base
-    const value = { ...assignment, start: assignment.start + shift, end: assignment.end + shift }
+    value.start = assignment.start + shift
+    value.end = assignment.end + shift
+    value.quote = assignment.quote
+    value.after = assignment.after
     valueFrom = base + value.start
     valueTo = base + value.end
     for (const kind of lead.values) {
