@@ -161,10 +161,22 @@ const isFollowed = (controller: Controller): boolean => controller.version === 1
 const openDirectory = (path: string): number => openSync(path, constants.O_RDONLY | constants.O_DIRECTORY)
 const openList = (group: string, name: string): number => openSync(join(group, name), constants.O_WRONLY)
 
-function openStart(controllers: readonly Controller[]): GroupStart {
+/** Where a thread of the daemon is; that of all sessions where only what the daemon makes is its own. */
+function openHome({ directory }: Controller, parent: string): number {
+  try {
+    return openList(directory, 'tasks')
+  } catch {
+    return openList(parent, 'tasks')
+  }
+}
+
+function openStart(
+  controllers: readonly Controller[],
+  parentOf: (controller: Controller) => string,
+): GroupStart {
   const newer = controllers.find(({ version }) => version === 2)
   return {
-    homes: controllers.filter(isEntered).map(({ directory }) => openList(directory, 'tasks')),
+    homes: controllers.filter(isEntered).map((one) => openHome(one, parentOf(one))),
     nursery: newer === undefined ? -1 : openDirectory(join(newer.directory, OWN_GROUP)),
   }
 }
@@ -227,7 +239,7 @@ export function openControlGroups(total?: GroupLimits): ControlGroups {
   let start: GroupStart | undefined
   const groups: ControlGroups = {
     get start() {
-      start ??= openStart(controllers)
+      start ??= openStart(controllers, parentOf)
       return start
     },
     closeAll() {

@@ -337,7 +337,7 @@ t.test('a command that does not start is told with its errno', (t) => {
     [2, /no such program/],
     [7, /too long/],
     [8, /no program that this device/],
-    [11, /no more processes/],
+    [11, /may have more processes: end what runs in it/],
     [12, /out of memory/],
     [13, /not executable/],
     [20, /not a directory/],
