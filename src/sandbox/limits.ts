@@ -63,8 +63,11 @@ export const MOUNT_BUSY_TRIES = 50
 export const STARTING_FREE_PROCESSES = 8
 /** Looks at who has just started until that is given up as endless. */
 export const STARTING_ROUNDS = 64
-/** What ends sooner takes no processor time worth bounding, and moving a process costs the kernel some milliseconds. */
-export const FOLLOW_AFTER_MS = 50
+/**
+ * What ends sooner takes no processor time worth bounding, and moving a process costs the kernel some milliseconds; in
+ * that time a program begins some dozen others at most, beside which the daemon still has its turn.
+ */
+export const FOLLOW_AFTER_MS = 3
 /** The launcher's thread is looked at this often while it has something to do: a start takes a millisecond. */
 export const LAUNCH_WATCH_MS = 100
 /** Looks at which a start that was stopped is continued; at the next one its session ends. */

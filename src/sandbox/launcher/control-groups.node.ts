@@ -5,9 +5,10 @@
  *
  * A program begins where its launcher is. Of version 1 the launcher's thread is in the session's groups for memory and
  * processes while it starts one there; of version 2 in the daemon's own group, and whoever is found there has not been
- * bounded yet, however it was forked, and only the launcher takes anybody out (launcher-bounds.node.ts). Groups for
- * processor time of version 1 would hold up the launcher with their own bound: what lives long enough to need one is
- * put there later.
+ * bounded yet, however it was forked, and only the launcher takes anybody out (launcher-bounds.node.ts). A group for
+ * processor time of version 1 would hold up the launcher with its own bound: programs begin in that of all sessions, as
+ * one beside the daemon, and what lives long enough is put into that of its own session later, by threads that are in
+ * neither.
  * Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/{memory,pids}.rst,
  * Documentation/scheduler/{sched-bwc,sched-design-CFS}.rst.
  * @module
@@ -176,7 +177,10 @@ function openStart(
 ): GroupStart {
   const newer = controllers.find(({ version }) => version === 2)
   return {
-    homes: controllers.filter(isEntered).map((one) => openHome(one, parentOf(one))),
+    homes: [
+      ...controllers.filter(isEntered).map((one) => openHome(one, parentOf(one))),
+      ...controllers.filter(isFollowed).map((one) => openList(parentOf(one), 'tasks')),
+    ],
     nursery: newer === undefined ? -1 : openDirectory(join(newer.directory, OWN_GROUP)),
   }
 }

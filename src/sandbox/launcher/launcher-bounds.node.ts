@@ -64,7 +64,7 @@ export function createLauncherBounds(
   const list = Buffer.from(new ArrayBuffer(LIST_BYTES))
   const link = Buffer.from(new ArrayBuffer(LINK_BYTES))
   let lastPlace = HOME_NAMESPACES
-  let isAway = false
+  let isAway = homes.length > 0
 
   const limit = (pid: number): void => {
     for (const { resource, pair } of limits) byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)

@@ -90,7 +90,7 @@ export interface Fence {
 
 /** How programs come into the control groups of their session (control-groups.node.ts). */
 export interface GroupStart {
-  /** Lists of threads of the daemon's own groups, of version 1: where the thread comes back to. */
+  /** Lists of threads, of version 1: where the thread is while it starts nothing, those of what it enters first. */
   readonly homes: readonly number[]
   /** The directory of the daemon's own group of version 2, where programs begin; -1: there is none. */
   readonly nursery: number

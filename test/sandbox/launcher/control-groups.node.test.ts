@@ -102,7 +102,8 @@ t.test('what a thread starts while it is there begins there, and all is gone wit
   const groups = openControlGroups({ memoryBytes: null, processes: 512, cpuPercent: null })
   if (!groups.bounds.processes) return void t.comment('skipped: this machine lets nobody make control groups')
   const group = groups.open(NAME, { memoryBytes: null, processes: 16, cpuPercent: null })
-  const { homes } = groups.start
+  // Behind those of what it enters, that for processor time: this process stays where it is.
+  const homes = groups.start.homes.slice(0, group.entered.length)
   t.equal(homes.length, group.entered.length)
   if (homes.length > 0) {
     const home = readFileSync('/proc/thread-self/cgroup', 'utf8')
