@@ -10,7 +10,8 @@ const KERNEL_SLACK = 600
 
 for (const who of everyone(t)) {
   await t.test(`${who.name}: ${SESSIONS} sessions leave nothing`, async (t) => {
-    const daemon = await startBranched(t, who)
+    // One agent makes them all: its share of a record with a bound would make it wait, and is not what is asked here.
+    const daemon = await startBranched(t, who, { audit: { keep_bytes: null } })
     await makeSessions(daemon, FIRST)
     const before = look(daemon)
     await makeSessions(daemon, SESSIONS)
