@@ -59,8 +59,8 @@ export const HIDDEN_PLACES_MAX = 1_024
 export const WALKED_NAMES_MAX = 100_000
 /** A mount that is written to cannot be made read-only in that moment: tries, a millisecond apart. mount_setattr(2), EBUSY. */
 export const MOUNT_BUSY_TRIES = 50
-/** What a program has forked before it was bounded may be so many before nobody can fork there until all are found. */
-export const STARTING_FREE_PROCESSES = 8
+/** Looks at which somebody new was found who is not bounded yet, before nobody can fork there until all are. */
+export const STARTING_FREE_ROUNDS = 16
 /** Looks at who has just started until that is given up as endless. */
 export const STARTING_ROUNDS = 64
 /**

@@ -13,7 +13,7 @@
  */
 
 import { ERRNO, O_CLOEXEC, type Syscalls } from '../kernel/syscalls.node.ts'
-import { STARTING_FREE_PROCESSES, STARTING_ROUNDS } from '../limits.ts'
+import { STARTING_FREE_ROUNDS, STARTING_ROUNDS } from '../limits.ts'
 import {
   type Fence,
   type GroupStart,
@@ -70,13 +70,14 @@ export function createLauncherBounds(
     for (const { resource, pair } of limits) byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)
   }
 
-  /** False: it has them already, or less, which is its own affair. */
+  /** False: it has them already, or less, which is its own affair. Whoever has ended may have forked before. */
   function limitLate(pid: number): boolean {
     let isLate = false
     for (const { resource, value, pair } of limits) {
-      if (byNumber('prlimit64', pid, resource, 0, had, limitsSecret) !== 0 || (had[1] ?? 0n) <= value)
-        continue
-      isLate = byNumber('prlimit64', pid, resource, pair, 0, limitsSecret) === 0 || isLate
+      if (byNumber('prlimit64', pid, resource, 0, had, limitsSecret) !== 0) return true
+      if ((had[1] ?? 0n) <= value) continue
+      byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)
+      isLate = true
     }
     return isLate
   }
@@ -115,19 +116,17 @@ export function createLauncherBounds(
     libc.close(descriptor)
   }
 
-  /** Whoever forks on and on is kept from it until all are found. */
+  /**
+   * Whoever forks on and on, each faster than it is found, is kept from it then. Not sooner: a script that begins many at
+   * once would find that it cannot fork.
+   */
   function limitAll(directory: number, processes: number): void {
-    let [count, areForbidden] = [0, false]
-    for (let round = 0; round < STARTING_ROUNDS; round++) {
-      const late = processesIn(directory).filter(limitLate).length
-      if (late === 0) break
-      count += late
-      // Not sooner: a script of three commands would find that it cannot fork.
-      if (areForbidden || count <= STARTING_FREE_PROCESSES) continue
-      areForbidden = true
-      mayHave(directory, 0)
+    let round = 0
+    for (; round < STARTING_ROUNDS; round++) {
+      if (processesIn(directory).filter(limitLate).length === 0) break
+      if (round === STARTING_FREE_ROUNDS) mayHave(directory, 0)
     }
-    if (areForbidden) mayHave(directory, processes)
+    if (round > STARTING_FREE_ROUNDS) mayHave(directory, processes)
   }
 
   function namespaceOf(pid: number): string {

@@ -71,6 +71,15 @@ export function narrowedTools(tools: ToolList, handed: ToolList): ToolList {
   return tools.filter((tool) => handed.includes(tool))
 }
 
+/** RFC 4648, section 5. */
+const HYPHEN_VALUE = 62
+
+/** It is written behind an option as base64url, where a `-` in front would be the next option. */
+function drawToken(random: Random): Uint8Array {
+  const [first = 0, ...rest] = random.bytes(DELEGATION_TOKEN_BYTES)
+  return Uint8Array.of(first >> 2 === HYPHEN_VALUE ? first ^ 0x80 : first, ...rest)
+}
+
 export function createDelegations(clock: Clock, random: Random): Delegations {
   /** By id. */
   const kept = new Map<string, Kept>()
@@ -93,7 +102,7 @@ export function createDelegations(clock: Clock, random: Random): Delegations {
       const now = clock.monotonicMs()
       tick(now)
       if (!isFree(what.session)) return undefined
-      const token = random.bytes(DELEGATION_TOKEN_BYTES)
+      const token = drawToken(random)
       const id = encodeHex(sha256(token))
       const handed = { ...what, id, endsAtMs: now + seconds * 1_000 }
       kept.set(id, { handed, worker, isUsed: false })
