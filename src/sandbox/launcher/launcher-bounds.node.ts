@@ -5,7 +5,8 @@
  * (cgroup_procs_write_start, cgroup_threadgroup_rwsem). Of version 2 a program begins in the daemon's own group and is
  * moved: whatever it has forked by then began there too, and is found there, since nobody leaves that place but by this
  * hand. Its start is told before that, and nobody waits for it before it is done, so its number is still its own.
- * Limits come after the start as well, as the daemon's own are not these: what was forked before is found in the groups.
+ * Limits come after the start as well, as the daemon's own are not these: what was forked before is found in the groups,
+ * and what was about to be, in that very moment, when the next program of the session begins.
  * Without control groups its descendants are looked for, orphans among the children of the session's first process.
  * Also part of the CommonJS text of the thread.
  * Sources: prlimit(2), cgroups(7), proc(5).
@@ -22,6 +23,7 @@ import {
   SLOT_ENTERED,
   SLOT_JOINED,
 } from './launcher-memory.ts'
+import { become, comeBack } from './launcher-places.node.ts'
 
 const O_WRONLY = 1
 const O_PATH = 0o10000000
@@ -32,6 +34,9 @@ const PROCESSES = Buffer.from('cgroup.procs\0')
 const MOST_PROCESSES = Buffer.from('pids.max\0')
 /** Of a list of threads: the one that writes. */
 const MYSELF = Buffer.from('0')
+
+/** Who a program is, by number; -1: who this thread is. */
+type User = { readonly user: number; readonly group: number }
 
 export interface LauncherBounds {
   /** What this thread starts from now on is counted as the request at `base` says; 0 or the errno. */
@@ -74,12 +79,23 @@ export function createLauncherBounds(
   function limitLate(pid: number): boolean {
     let isLate = false
     for (const { resource, value, pair } of limits) {
-      if (byNumber('prlimit64', pid, resource, 0, had, limitsSecret) !== 0) return true
+      const result = byNumber('prlimit64', pid, resource, 0, had, limitsSecret)
+      if (result !== 0) return result === -ERRNO.ESRCH
       if ((had[1] ?? 0n) <= value) continue
-      byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)
-      isLate = true
+      if (byNumber('prlimit64', pid, resource, pair, 0, limitsSecret) === 0) isLate = true
     }
     return isLate
+  }
+
+  /** As who the program is: root without CAP_SYS_RESOURCE, as in some containers, may not bound anybody else's. */
+  function asUser<T>({ user, group }: User, act: () => T): T {
+    if (user < 0) return act()
+    become(syscalls, user, group)
+    try {
+      return act()
+    } finally {
+      comeBack(syscalls)
+    }
   }
 
   function join(descriptor: number, pid: number): void {
@@ -120,10 +136,11 @@ export function createLauncherBounds(
    * Whoever forks on and on, each faster than it is found, is kept from it then. Not sooner: a script that begins many at
    * once would find that it cannot fork.
    */
-  function limitAll(directory: number, processes: number): void {
+  function limitAll(directory: number, processes: number, user: User): void {
     let round = 0
     for (; round < STARTING_ROUNDS; round++) {
-      if (processesIn(directory).filter(limitLate).length === 0) break
+      const found = processesIn(directory)
+      if (asUser(user, () => found.filter(limitLate)).length === 0) break
       if (round === STARTING_FREE_ROUNDS) mayHave(directory, 0)
     }
     if (round > STARTING_FREE_ROUNDS) mayHave(directory, processes)
@@ -206,7 +223,9 @@ export function createLauncherBounds(
       const directory = words[base + SLOT.groupDirectory] ?? -1
       const processes = words[base + SLOT.groupProcesses] ?? -1
       const joined = words[base + SLOT_JOINED] ?? -1
-      limit(pid)
+      const number = words[base + SLOT.user] ?? -1
+      const user = { user: number, group: words[base + SLOT.group] ?? number }
+      asUser(user, () => limit(pid))
       if (directory < 0 && (joined < 0 || nursery < 0)) {
         if (limits.length > 0) limitDescendants(pid, init)
         return () => {}
@@ -219,7 +238,7 @@ export function createLauncherBounds(
           lastPlace = place
           takeOut(joined, init)
         }
-        if (directory >= 0) limitAll(directory, processes)
+        if (directory >= 0) limitAll(directory, processes, user)
       }
     },
   }

@@ -180,8 +180,8 @@ t.test('who has less already keeps it, and a script that begins many at once can
   const many = 30
   const script = `i=0; while [ $i -lt ${many} ]; do sleep 60 & i=$((i+1)); done; wait`
   const { all, program } = await beginIn(t, start, words, script)
-  all.begin(words, 0, program.pid)()
   await until('all of them', () => childrenOf(program.pid).length === many)
+  all.begin(words, 0, program.pid)()
   for (const pid of childrenOf(program.pid)) t.equal(filesOf(pid), FILES)
   t.equal(filesOf(less.program.pid), FILES - 7)
 })
