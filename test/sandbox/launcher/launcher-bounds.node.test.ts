@@ -2,7 +2,7 @@
  * What is put on programs that run already: limits that the kernel tells, and control groups of this machine's own.
  * @module
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, constants, openSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
@@ -22,7 +22,6 @@ import { until } from '../../integration/daemon.node.ts'
 /** asm-generic/resource.h */
 const RLIMIT_NOFILE = 7
 const FILES = 77
-const HAS_PERL = spawnSync('perl', ['-e', '1']).status === 0
 const NAME = `${process.pid}`.padStart(32, 'e')
 
 const fenceWith = (limits: Fence['limits']): Fence => ({
@@ -184,40 +183,6 @@ t.test('who has less already keeps it, and a script that begins many at once can
   all.begin(words, 0, program.pid)()
   for (const pid of childrenOf(program.pid)) t.equal(filesOf(pid), FILES)
   t.equal(filesOf(less.program.pid), FILES - 7)
-})
-
-t.test('who forks and ends, and so on, is found', { skip: !HAS_PERL && 'perl is not here' }, async (t) => {
-  const found = groupsFor(t)
-  if (found === undefined) return
-  const { group, start } = found
-  const words = request(group)
-  const inGroup = () =>
-    readFileSync(`/proc/self/fd/${group.directory}/cgroup.procs`, 'utf8').split('\n').filter(Boolean)
-  const hopping = `perl -e 'for (1..4) { last unless fork } while (1) { my $p = fork; exit if $p; exit unless defined $p }'`
-  const { all, program } = await beginIn(t, start, words, `${hopping} & wait; sleep 60`)
-  await until('hops', () => inGroup().length > 2)
-  all.begin(words, 0, program.pid)()
-  const limits = inGroup().flatMap((pid) => {
-    try {
-      return filesOf(Number(pid))
-    } catch {
-      // It has ended.
-      return []
-    }
-  })
-  t.ok(limits.length > 0 && limits.every((one) => one === FILES), `${limits}`)
-  const most = `/proc/self/fd/${group.directory}/pids.max`
-  if (openControlGroups().bounds.processes) t.equal(readFileSync(most, 'utf8').trim(), '48', 'as it was')
-  group.forbidForks(true)
-  await until('their end', () => {
-    for (const pid of inGroup())
-      try {
-        process.kill(Number(pid), 'SIGKILL')
-      } catch {
-        // It has ended.
-      }
-    return inGroup().length === 0
-  })
 })
 
 t.test('a group that is gone starts nothing, and the thread is at home again', async (t) => {
