@@ -128,6 +128,12 @@ async function warmExec(device: Device, ssh: SshPeer | undefined): Promise<void>
   await client.close()
 }
 
+/** Milliseconds of ours and of the peer, one after the other: at most half of it. */
+function recordBeside(name: string, ours: readonly number[], theirs: readonly number[]): void {
+  const [own, other] = [median(ours), median(theirs)]
+  record(name, own / other, 'x', 0.5, true, `${own.toFixed(1)} ms and ${other.toFixed(1)} ms`)
+}
+
 /** As people and agents work: what the kernel keeps ready for a while is not ready any more (control groups, RCU). */
 async function pausedExec(client: Client, ssh: SshPeer): Promise<void> {
   const [ours, theirs]: [number[], number[]] = [[], []]
@@ -138,14 +144,7 @@ async function pausedExec(client: Client, ssh: SshPeer): Promise<void> {
     await pause()
     theirs.push(await timedMs(() => ssh.warmExec(['/bin/true'])))
   }
-  record(
-    'exec after a pause / ssh ControlMaster after one',
-    median(ours) / median(theirs),
-    'x',
-    0.5,
-    true,
-    `${median(ours).toFixed(1)} ms and ${median(theirs).toFixed(1)} ms`,
-  )
+  recordBeside('exec after a pause / ssh ControlMaster after one', ours, theirs)
 }
 
 async function runProgram(program: string, args: readonly string[], cwd: string): Promise<void> {
@@ -162,14 +161,7 @@ async function coldExec(device: Device, ssh: SshPeer | undefined): Promise<void>
     ours.push(await timedMs(() => runProgram(device.program, ['exec', '--', 'true'], device.directory)))
     theirs.push(await timedMs(() => ssh.coldExec(['true'])))
   }
-  record(
-    'cold sass-edge exec / cold ssh',
-    median(ours) / median(theirs),
-    'x',
-    0.5,
-    true,
-    `${median(ours).toFixed(1)} ms and ${median(theirs).toFixed(1)} ms`,
-  )
+  recordBeside('cold sass-edge exec / cold ssh', ours, theirs)
 }
 
 async function bytes(device: Device): Promise<void> {

@@ -71,10 +71,6 @@ export function createLauncherBounds(
   let lastPlace = HOME_NAMESPACES
   let isAway = homes.length > 0
 
-  const limit = (pid: number): void => {
-    for (const { resource, pair } of limits) byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)
-  }
-
   /** False: it has them already, or less, which is its own affair. Whoever has ended may have forked before. */
   function limitLate(pid: number): boolean {
     let isLate = false
@@ -89,13 +85,20 @@ export function createLauncherBounds(
 
   /** As who the program is: root without CAP_SYS_RESOURCE, as in some containers, may not bound anybody else's. */
   function asUser<T>({ user, group }: User, act: () => T): T {
-    if (user < 0) return act()
+    // No longer than for that: who has its number may be where its user's signals reach this thread.
+    if (user < 0 || limits.length === 0) return act()
     become(syscalls, user, group)
     try {
       return act()
     } finally {
       comeBack(syscalls)
     }
+  }
+
+  function limit(pid: number, user: User): void {
+    asUser(user, () => {
+      for (const { resource, pair } of limits) byNumber('prlimit64', pid, resource, pair, 0, limitsSecret)
+    })
   }
 
   function join(descriptor: number, pid: number): void {
@@ -152,14 +155,14 @@ export function createLauncherBounds(
   }
 
   /** Takes what began in the daemon's own group of version 2 to that of its session, with its limits first. */
-  function takeOut(list: number, init: number): void {
+  function takeOut(list: number, init: number, user: User): void {
     for (let round = 0; round < STARTING_ROUNDS; round++) {
       const others = processesIn(nursery)
       const namespace = others.length === 0 ? '' : namespaceOf(init)
       const found = namespace === '' ? [] : others.filter((one) => namespaceOf(one) === namespace)
       if (found.length === 0) return
       for (const one of found) {
-        limit(one)
+        limit(one, user)
         join(list, one)
       }
     }
@@ -171,7 +174,7 @@ export function createLauncherBounds(
     return children < 0 ? [] : numbersIn(children)
   }
 
-  function limitDescendants(pid: number, init: number): void {
+  function limitDescendants(pid: number, init: number, user: User): void {
     const seen = new Set<number>([pid])
     for (let round = 0; round < STARTING_ROUNDS; round++) {
       const fresh: number[] = []
@@ -185,7 +188,7 @@ export function createLauncherBounds(
         fresh.push(...looked)
       }
       if (fresh.length === 0) return
-      for (const one of fresh) limit(one)
+      for (const one of fresh) limit(one, user)
     }
   }
 
@@ -225,9 +228,9 @@ export function createLauncherBounds(
       const joined = words[base + SLOT_JOINED] ?? -1
       const number = words[base + SLOT.user] ?? -1
       const user = { user: number, group: words[base + SLOT.group] ?? number }
-      asUser(user, () => limit(pid))
+      limit(pid, user)
       if (directory < 0 && (joined < 0 || nursery < 0)) {
-        if (limits.length > 0) limitDescendants(pid, init)
+        if (limits.length > 0) limitDescendants(pid, init, user)
         return () => {}
       }
       return () => {
@@ -236,9 +239,9 @@ export function createLauncherBounds(
           // The first process of the session, so that nobody takes its groups for some that were left. It starts nothing.
           if (init > 0 && place !== lastPlace) join(joined, init)
           lastPlace = place
-          takeOut(joined, init)
+          takeOut(joined, init, user)
         }
-        if (directory >= 0) limitAll(directory, processes, user)
+        if (directory >= 0 && limits.length > 0) limitAll(directory, processes, user)
       }
     },
   }

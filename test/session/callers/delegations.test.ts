@@ -83,3 +83,13 @@ t.test('tools that are handed on only narrow', async (t) => {
   t.same(narrowedTools(['Read', 'Bash'], ['Bash', 'Write']), ['Bash'])
   t.same(narrowedTools(['Read'], []), [])
 })
+
+t.test('no token begins, as text, with what an option begins with', (t) => {
+  for (let first = 0; first < 256; first++) {
+    const bytes = (length: number) => Uint8Array.from({ length }, () => first)
+    const { token } = made(createDelegations(stageClock(), { bytes }))
+    t.notMatch(Buffer.from(token).toString('base64url'), /^-/)
+    t.same(token.subarray(1), bytes(token.length - 1), 'the rest is as it was drawn')
+  }
+  t.end()
+})
