@@ -133,6 +133,8 @@ function isLoader(path: string): boolean {
 /** Uses of node:vm in a bundle beside `runInNewContext("gc")`, which reads a name and evaluates nothing else. */
 export function contextUses(bundle: string): string[] {
   const uses = [...bundle.matchAll(/\bimport_node_vm\d*(?![\d=,;])(.{0,40})/g)].map(([, use = '']) => use)
+  if (uses.length === 0 && bundle.includes(`"${CONTEXTS}"`))
+    return ['The bundle has node:vm under another name, so that nobody sees what for: bundle it with names.']
   return [...new Set(uses)]
     .filter((use) => !use.startsWith('.runInNewContext)("gc")'))
     .map(

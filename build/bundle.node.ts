@@ -5,7 +5,9 @@
  *   dist/client.mjs      the client library, one file, with its declarations in dist/client/
  *   dist/default-rules.json  the rules of the policy that ship, put together of policy/*.json
  * The threads (launcher, keeper, branches, relay, Model Context Protocol) are bundled first and go into dist/sass-edge.mjs as text: a worker that is
- * started from text needs no second file, also not in the single binary.
+ * started from text needs no second file, also not in the single binary. What the daemon runs has short names: it is three
+ * quarters as long then, and V8 keeps the text of a program for as long as it runs. `npm run stack` gives a stack trace its
+ * files and lines back.
  * Outputs replace the old ones at once or not at all; a second run with unchanged inputs does nothing.
  * `node build/bundle.node.ts [--force]`
  * @module
@@ -47,7 +49,8 @@ import { compiledAtOnce } from './eager-functions.ts'
 import { joinRuleSources } from './rules.ts'
 
 /**
- * A board has some hundred MB of flash; parsing 1.5 MB takes 30 ms of a start. The texts of the rules and of the thread
+ * A board has some hundred MB of flash; parsing 1.5 MB takes 30 ms of a start. These figures are from before names were
+ * shortened, which took three tenths of all code; packed texts were not changed by it. The texts of the rules and of the thread
  * that works on branches are packed: they are some 100 KB of it, and cost nothing before they are wanted. Kept results,
  * the way back over links that break and compressed output have added 50 KB; figures for Prometheus, the status that is
  * watched and the log in a file and in the journal 30 KB; what check knows of mistakes in a configuration 50 KB, which
@@ -63,7 +66,7 @@ import { joinRuleSources } from './rules.ts'
  * 345, of which proposals are 45, plans and tools are 55, envelopes and their spool 60, and age and the schemas of payloads, loaded
  * where there is a vault, 45.
  */
-const DAEMON_BUDGET_BYTES = 2_850_000
+const DAEMON_BUDGET_BYTES = 1_965_000
 /** Whoever types a command waits until it is read: 100 ms less than for the whole. The messages of signed work are 15. */
 const DEVICE_BUDGET_BYTES = 475_000
 /** What a program that only wants the client should carry. */
@@ -72,6 +75,9 @@ const CLIENT_BUDGET_BYTES = 500_000
 const COMPILE_CACHE = '.compile-cache'
 /** What the last build was made from. */
 const RECORD = '.inputs'
+
+/** For measuring what runs: as it was written. */
+const UNCHANGED = { minifySyntax: false, minifyWhitespace: false, minifyIdentifiers: false }
 
 /** For measuring: a thread, which has no environment, is told where to report too, and has the memory for it. */
 const REPORTING_THREADS = `
@@ -220,16 +226,29 @@ export async function buildMapped(sources: Sources): Promise<void> {
   const out = join(sources.root, sources.outDirectory)
   mkdirSync(out, { recursive: true })
   for (const name of [RECORD, COMPILE_CACHE]) rmSync(join(out, name), { recursive: true, force: true })
-  await bundleInto(out, sources, true)
+  await bundleInto(out, sources, 'covered')
   writeFileSync(join(out, RULES_NAME), shippedRules(sources))
 }
 
 /**
- * Makes all outputs in `staging` and checks them; returns the files of packages that went in, for the record.
- * `mapped`: the daemon as `buildMapped` has it.
+ * Makes what the daemon runs in `directory`, as it is shipped, with the `.map` of each beside it, the threads among them.
+ * @throws Error of the bundler
  */
-async function bundleInto(staging: string, sources: Sources, mapped = false): Promise<string[]> {
+export async function buildTraced(sources: Sources, directory: string): Promise<void> {
+  await bundleInto(directory, sources, 'traced')
+}
+
+/**
+ * Makes all outputs in `staging` and checks them; returns the files of packages that went in, for the record.
+ * `form`: `covered` is the daemon as `buildMapped` has it, `traced` as `buildTraced`.
+ */
+async function bundleInto(
+  staging: string,
+  sources: Sources,
+  form: 'shipped' | 'covered' | 'traced' = 'shipped',
+): Promise<string[]> {
   const esbuild = await import('esbuild')
+  const mapped = form === 'covered'
   const { version } = JSON.parse(readFileSync(join(sources.root, 'package.json'), 'utf8')) as {
     version: string
   }
@@ -238,7 +257,6 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       absWorkingDir: sources.root,
       bundle: true,
       platform: 'node',
-      // Names and lines stay: a stack trace from a device must be readable, and must not print the whole file.
       minifySyntax: true,
       // V8 keeps the text of a program in memory for as long as it runs.
       minifyWhitespace: true,
@@ -247,9 +265,13 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       legalComments: 'none',
       metafile: true,
       logLevel: 'silent',
+      // A module of ES is strict by itself, and all others begin with that word: not each of their 500 parts anew.
+      tsconfigRaw: { compilerOptions: { strict: false } },
+      ...(options.format === 'cjs' ? { banner: { js: "'use strict';" } } : {}),
       // Not named in the file: Node would put the whole map into every report of what ran.
-      ...(mapped ? { sourcemap: 'external', minifySyntax: false, minifyWhitespace: false } : {}),
+      ...(form === 'shipped' ? {} : { sourcemap: 'external' as const }),
       ...options,
+      ...(mapped ? UNCHANGED : {}),
     })
     return result as BuildResult & { metafile: Metafile }
   }
@@ -258,6 +280,7 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
       entryPoints: [entry],
       format: 'cjs',
       target: 'node26',
+      minifyIdentifiers: true,
       outfile: join(staging, basename(entry).replace(/\.ts$/, '.cjs')),
       write: false,
       plugins: more.plugins ?? [],
@@ -274,36 +297,42 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
     entryPoints: [sources.decoderEntry],
     format: 'cjs',
     target: 'node20',
+    outfile: join(staging, basename(sources.decoderEntry).replace(/\.ts$/, '.cjs')),
     write: false,
   })
   const decoderText = decoder.outputFiles?.[0]?.text ?? ''
-  const texts = threads.map(
-    ({ outputFiles }) => (mapped ? namedText(outputFiles) : outputFiles?.[0]?.text) ?? '',
-  )
-  const [launcherText = '', keeperText = '', branchText = '', relayText = '', mcpText = ''] = texts
-  const packedRules = packRules(shippedRules(sources))
-  const daemon = await bundle({
-    entryPoints: [sources.daemonEntry],
-    format: 'esm',
-    target: 'node26',
-    outfile: join(staging, 'sass-edge.mjs'),
-    plugins: [CLASSIC_AGE, LAZY_MODULES],
-    ...(mapped ? { banner: { js: REPORTING_THREADS } } : {}),
-    define: {
-      VERSION: JSON.stringify(version),
-      BUILT_SECONDS: String(builtSeconds()),
-      LAUNCHER_SOURCE: JSON.stringify(launcherText),
-      // Seldom started: packed they take a quarter.
-      KEEPER_SOURCE: JSON.stringify(brotliCompressSync(keeperText).toString('base64')),
-      BRANCH_SOURCE: JSON.stringify(brotliCompressSync(branchText).toString('base64')),
-      RELAY_SOURCE: JSON.stringify(brotliCompressSync(relayText).toString('base64')),
-      MCP_SOURCE: JSON.stringify(brotliCompressSync(mcpText).toString('base64')),
-      PACKED_RULES: JSON.stringify(packedRules),
-      PACKED_CONSTITUTION: JSON.stringify(packConstitution(sources)),
-      PACKED_FIREWALL: JSON.stringify(packFirewall(sources)),
-      PACKED_RULES_SHA256: JSON.stringify(createHash('sha256').update(packedRules).digest('hex')),
-    },
+  const texts = threads.map(({ outputFiles }) => {
+    if (form === 'shipped') return outputFiles?.[0]?.text ?? ''
+    return writtenBeside(outputFiles, mapped)
   })
+  const [launcher = '', keeper = '', branch = '', relay = '', mcp = ''] = texts
+  const packedRules = packRules(shippedRules(sources))
+  const daemonWith = (names: Pick<BuildOptions, 'minifyIdentifiers' | 'write'>) =>
+    bundle({
+      entryPoints: [sources.daemonEntry],
+      format: 'esm',
+      target: 'node26',
+      outfile: join(staging, 'sass-edge.mjs'),
+      plugins: [CLASSIC_AGE, LAZY_MODULES],
+      ...(mapped ? { banner: { js: REPORTING_THREADS } } : {}),
+      define: {
+        VERSION: JSON.stringify(version),
+        BUILT_SECONDS: String(builtSeconds()),
+        LAUNCHER_SOURCE: JSON.stringify(launcher),
+        // Seldom started: packed they take a third, and what they have in common once.
+        PACKED_THREADS: JSON.stringify(
+          brotliCompressSync(JSON.stringify({ keeper, branch, relay })).toString('base64'),
+        ),
+        MCP_SOURCE: JSON.stringify(brotliCompressSync(mcp).toString('base64')),
+        PACKED_RULES: JSON.stringify(packedRules),
+        PACKED_CONSTITUTION: JSON.stringify(packConstitution(sources)),
+        PACKED_FIREWALL: JSON.stringify(packFirewall(sources)),
+        PACKED_RULES_SHA256: JSON.stringify(createHash('sha256').update(packedRules).digest('hex')),
+      },
+      ...names,
+    })
+  const daemon = await daemonWith({ minifyIdentifiers: true })
+  if (form === 'traced') return []
   const device = await bundle({
     entryPoints: [sources.daemonEntry],
     format: 'cjs',
@@ -331,6 +360,9 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
     (await esbuild.transform(text, { define: EVALUATOR_PROBES, minifyWhitespace: true })).code
   const named = namedPackages(readFileSync(join(sources.root, 'docs/dependencies.md'), 'utf8'))
   const daemonBytes = readFileSync(join(staging, 'sass-edge.mjs'))
+  // What a module of Node is used for is seen by the name that the bundler gives it: once more, with names.
+  const { outputFiles: namedFiles } = await daemonWith({ write: false })
+  const daemonNamed = namedFiles?.[0]?.text ?? ''
   const deviceBytes = readFileSync(join(staging, 'device.cjs'))
   const clientBytes = readFileSync(join(staging, 'client.mjs'))
   const problems = [
@@ -339,11 +371,11 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
     ),
     ...[...threads, decoder, client].flatMap(({ metafile }) => foreignImports(metafile)),
     ...[daemon, device].flatMap(({ metafile }) => foreignImports(metafile, CONTEXTS)),
-    ...[daemonBytes, deviceBytes].flatMap((bytes) => [
-      ...hiddenLookups(bytes.toString(), CONTEXTS),
-      ...contextUses(bytes.toString()),
+    ...[daemonNamed, deviceBytes.toString()].flatMap((text) => [
+      ...hiddenLookups(text, CONTEXTS),
+      ...contextUses(text),
     ]),
-    ...evaluators(await probe(daemonBytes.toString())),
+    ...evaluators(await probe(daemonNamed)),
     ...evaluators(await probe(deviceBytes.toString())),
     ...evaluators(await probe(clientBytes.toString())),
     // CommonJS, so that a worker can be started from it: its only calls of require are the imports just checked.
@@ -361,13 +393,12 @@ async function bundleInto(staging: string, sources: Sources, mapped = false): Pr
   return [...inputs].filter((path) => path.includes('node_modules/')).sort()
 }
 
-/** The text of a thread that V8 reports by the name of a file, which is written beside its map. */
-function namedText(files: BuildResult['outputFiles']): string | undefined {
+/** The text of a thread, which is written beside its map; `isNamed`: V8 reports it by the name of that file. */
+function writtenBeside(files: BuildResult['outputFiles'], isNamed: boolean): string {
   const script = files?.find(({ path }) => path.endsWith('.cjs'))
-  if (script === undefined) return undefined
-  const text = `${script.text}\n//# sourceURL=${pathToFileURL(script.path).href}\n`
-  for (const { path, text: map } of files ?? []) writeFileSync(path, path === script.path ? text : map)
-  return text
+  const name = isNamed && script !== undefined ? `\n//# sourceURL=${pathToFileURL(script.path).href}\n` : ''
+  for (const { path, text } of files ?? []) writeFileSync(path, path === script?.path ? text + name : text)
+  return `${script?.text ?? ''}${name}`
 }
 
 /** What every start from these runs is compiled when the file is read. */

@@ -15,7 +15,7 @@ import { overlayAttributes } from '../../sandbox/branch/threads/branch-store.nod
 import { ERRNO, loadSyscalls } from '../../sandbox/kernel/syscalls.node.ts'
 import { createKeeper } from '../../sandbox/namespaces/keeper.node.ts'
 import type { SessionNetwork, ViewGaps } from '../../sandbox/namespaces/namespace-plan.ts'
-import { keeperText } from '../host/thread-texts.node.ts'
+import { threadTexts } from '../host/thread-texts.node.ts'
 
 const MIB = 1_048_576
 
@@ -51,7 +51,7 @@ export const SHIPPED_LISTS: TriedLists = {
 export async function tryBranch(parent: string, lists: TriedLists = SHIPPED_LISTS): Promise<BranchTrial> {
   const syscalls = loadSyscalls()
   const directory = mkdtempSync(join(parent, '.sass-edge-doctor-'))
-  const keeper = createKeeper(keeperText())
+  const keeper = createKeeper(threadTexts()?.keeper)
   const attributes = overlayAttributes()
   try {
     const workspace = join(directory, 'workspace')

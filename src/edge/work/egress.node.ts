@@ -32,7 +32,7 @@ import { capabilityOf, type Rooms } from '../../session/common/rooms.ts'
 import { isRunning } from '../../session/executions/execution.ts'
 import { askMeanwhile } from '../../session/standing/asking-meanwhile.ts'
 import type { ConfirmationOutcome } from '../../session/standing/confirmations.ts'
-import { relayText } from '../host/thread-texts.node.ts'
+import { threadTexts } from '../host/thread-texts.node.ts'
 import { createTalkedTo } from '../state/talked-to.node.ts'
 import { createDatagramSockets } from './datagram-sockets.node.ts'
 
@@ -216,7 +216,7 @@ export function createEgress({ clock, directoryOf, rooms, record, ownPorts }: Gr
       clock,
       sockets: createDatagramSockets(loadSyscalls()),
       resolver: createResolver(clock, DEVICE_PLACES),
-      relaySource: relayText(),
+      relaySource: threadTexts()?.relay,
     },
     { ask, record: recordLine, tell },
   )

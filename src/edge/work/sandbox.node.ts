@@ -27,7 +27,7 @@ import type { NetworkGate } from '../../sandbox/places/network-gate.ts'
 import type { Places } from '../../sandbox/places/place.ts'
 import { createPlaces } from '../../sandbox/places/places.node.ts'
 import { createProgramFinder } from '../../sandbox/places/program-finder.node.ts'
-import { branchText, keeperText } from '../host/thread-texts.node.ts'
+import { threadTexts } from '../host/thread-texts.node.ts'
 import type { Reserve } from '../state/reserve.node.ts'
 import { boundUserCounts, processLimits } from './command-limits.node.ts'
 export type Sandbox = {
@@ -133,7 +133,7 @@ export function createSandbox(
     roots,
     volatile: sandbox.volatile,
   })
-  const branches = createBranchWorker(store, branchText())
+  const branches = createBranchWorker(store, threadTexts()?.branch)
   const { limits } = sandbox
   const bounds = createBranchBounds({
     store,
@@ -142,7 +142,7 @@ export function createSandbox(
     monotonicMs: clock.monotonicMs,
     makeRoom: reserve.pieceFor(state_directory),
   })
-  const keeper = createKeeper(keeperText())
+  const keeper = createKeeper(threadTexts()?.keeper)
   const places = createPlaces(
     {
       syscalls,
