@@ -61,6 +61,8 @@ export const WALKED_NAMES_MAX = 100_000
 export const MOUNT_BUSY_TRIES = 50
 /** Looks at which somebody new was found who is not bounded yet, before nobody can fork there until all are. */
 export const STARTING_FREE_ROUNDS = 16
+/** Then whoever a fork was made of unseen has come to light: it takes a tenth of a millisecond, and a moment off its turn. */
+export const SECOND_LOOK_MS = 5
 /** Looks at who has just started until that is given up as endless. */
 export const STARTING_ROUNDS = 64
 /**

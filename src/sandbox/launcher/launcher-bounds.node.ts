@@ -6,7 +6,7 @@
  * moved: whatever it has forked by then began there too, and is found there, since nobody leaves that place but by this
  * hand. Its start is told before that, and nobody waits for it before it is done, so its number is still its own.
  * Limits come after the start as well, as the daemon's own are not these: what was forked before is found in the groups,
- * and what was about to be, in that very moment, when the next program of the session begins.
+ * and what was about to be, in that very moment, at a second look.
  * Without control groups its descendants are looked for, orphans among the children of the session's first process.
  * Also part of the CommonJS text of the thread.
  * Sources: prlimit(2), cgroups(7), proc(5).
@@ -14,7 +14,7 @@
  */
 
 import { ERRNO, O_CLOEXEC, type Syscalls } from '../kernel/syscalls.node.ts'
-import { STARTING_FREE_ROUNDS, STARTING_ROUNDS } from '../limits.ts'
+import { SECOND_LOOK_MS, STARTING_FREE_ROUNDS, STARTING_ROUNDS } from '../limits.ts'
 import {
   type Fence,
   type GroupStart,
@@ -47,7 +47,15 @@ export interface LauncherBounds {
    * request, whose place may soon be another one's: it is done when the start has been told.
    */
   begin(words: Int32Array, base: number, pid: number): () => void
+  /**
+   * The second look at who was started, once it is time: a fork takes its limits from its parent before anybody sees it
+   * (kernel/fork.c, copy_signal), so that the first look can miss it. @returns milliseconds until the next one; -1: none
+   */
+  lookAgain(): number
 }
+
+/** Whoever's limits came late in a session. */
+type Started = { readonly processes: number; readonly user: User }
 
 /** `self`: the number of this process. */
 export function createLauncherBounds(
@@ -70,6 +78,9 @@ export function createLauncherBounds(
   const link = Buffer.from(new ArrayBuffer(LINK_BYTES))
   let lastPlace = HOME_NAMESPACES
   let isAway = homes.length > 0
+  /** By the directory of their groups; a number that is another's by then lists nobody, or who is bounded the same. */
+  const started = new Map<number, Started>()
+  let dueMs = 0
 
   /** False: it has them already, or less, which is its own affair. Whoever has ended may have forked before. */
   function limitLate(pid: number): boolean {
@@ -241,8 +252,19 @@ export function createLauncherBounds(
           lastPlace = place
           takeOut(joined, init, user)
         }
-        if (directory >= 0 && limits.length > 0) limitAll(directory, processes, user)
+        if (directory < 0 || limits.length === 0) return
+        limitAll(directory, processes, user)
+        if (started.size === 0) dueMs = performance.now() + SECOND_LOOK_MS
+        started.set(directory, { processes, user })
       }
+    },
+    lookAgain() {
+      if (started.size === 0) return -1
+      const leftMs = dueMs - performance.now()
+      if (leftMs > 0) return Math.ceil(leftMs)
+      for (const [directory, { processes, user }] of started) limitAll(directory, processes, user)
+      started.clear()
+      return -1
     },
   }
 }

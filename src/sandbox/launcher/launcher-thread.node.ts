@@ -23,6 +23,7 @@ import {
   loadSyscalls,
   O_CLOEXEC,
   O_RDWR,
+  POLLIN,
   type Syscalls,
 } from '../kernel/syscalls.node.ts'
 import { COMMAND_UMASK } from '../limits.ts'
@@ -263,6 +264,7 @@ function serve(
   const { libc } = syscalls
   const control = new Int32Array(memory, 0, CONTROL_BYTES / 4)
   const wakeBytes = new Uint8Array(new ArrayBuffer(WAKE_BYTES))
+  const wakeRequest = Int32Array.of(wakeDescriptor, POLLIN)
   const words = new Int32Array(memory)
   const addresses = new BigInt64Array(memory)
   const fileActions = createFileActions(syscalls, nullDescriptor)
@@ -302,8 +304,11 @@ function serve(
 
   let done = 0
   for (;;) {
+    let leftMs = bounds.lookAgain()
     while (Atomics.load(control, CONTROL_SUBMITTED) === done) {
-      libc.read(wakeDescriptor, wakeBytes, BigInt(wakeBytes.length))
+      if (leftMs < 0 || libc.poll(wakeRequest, 1n, leftMs) > 0)
+        libc.read(wakeDescriptor, wakeBytes, BigInt(wakeBytes.length))
+      leftMs = bounds.lookAgain()
     }
     if (Atomics.load(control, CONTROL_CLOSING) !== 0) return
     const base = (CONTROL_BYTES + (done & (LAUNCH_SLOTS - 1)) * SLOT_BYTES) / 4

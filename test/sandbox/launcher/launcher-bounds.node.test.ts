@@ -185,6 +185,22 @@ t.test('who has less already keeps it, and a script that begins many at once can
   t.equal(filesOf(less.program.pid), FILES - 7)
 })
 
+t.test('whoever comes to light after the first look has its limits by the second one', async (t) => {
+  const found = groupsFor(t)
+  if (found === undefined) return
+  const { group, start } = found
+  const words = request(group)
+  const { all, program } = await beginIn(t, start, words, 'read go')
+  t.equal(all.lookAgain(), -1, 'nobody is started yet')
+  all.begin(words, 0, program.pid)()
+  t.equal(filesOf(program.pid), FILES)
+  // As a fork does that was under way: it is in the groups, with the limits that its parent had before.
+  const late = await beginIn(t, start, words, 'read go')
+  t.not(filesOf(late.program.pid), FILES)
+  await until('the second look', () => all.lookAgain() < 0)
+  t.equal(filesOf(late.program.pid), FILES)
+})
+
 t.test('a group that is gone starts nothing, and the thread is at home again', async (t) => {
   const groups = openControlGroups()
   const group = groups.open(`${NAME}0`, { memoryBytes: null, processes: null, cpuPercent: null })
