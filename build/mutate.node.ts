@@ -121,6 +121,8 @@ const asked = process.argv.slice(2)
 const files = testsByRow()
 const copy = copyOfThis()
 process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
+// Sources find the rules that ship where a build has put them.
+if (!builds(copy)) throw new Error('The copy of this directory cannot be built, as it is.')
 const sound = new Set<string>()
 const results: Found[] = []
 for (const mutation of MUTATIONS) {

@@ -200,8 +200,8 @@ export const MUTATIONS: readonly Mutation[] = [
   at(
     'RX-05',
     'src/edge/record/replay-chain.node.ts',
-    "import { closeSync } from 'node:fs'\n",
-    "import { closeSync, writeFileSync } from 'node:fs'\nwriteFileSync(import.meta.filename + '.out', '')\n",
+    "import { join } from 'node:path'\n",
+    "import { writeFileSync } from 'node:fs'\nimport { join } from 'node:path'\nwriteFileSync(import.meta.filename + '.out', '')\n",
   ),
   at(
     'JF-N11',

@@ -16,10 +16,13 @@ export const WAITING: readonly string[] = [
   'test/integration/mcp-policy.node.test.ts',
   'test/integration/reconnect.node.test.ts',
   'test/integration/drain.node.test.ts',
+  'test/integration/egress-bypass.node.test.ts',
   'test/integration/incidents.node.test.ts',
   'test/integration/egress-datagrams.node.test.ts',
   'test/integration/agentic-risks-trust.node.test.ts',
   'test/integration/enroll.node.test.ts',
+  'test/integration/record-share.node.test.ts',
+  'test/integration/metrics.node.test.ts',
   'test/integration/reconnect-cli.node.test.ts',
 ]
 const WAITING_JOBS = 2
@@ -31,8 +34,6 @@ export const LONGEST: readonly string[] = [
   'test/build/systemd.node.test.ts',
   'test/integration/disk-full.node.test.ts',
   'test/integration/clock.node.test.ts',
-  'test/integration/metrics.node.test.ts',
-  'test/integration/record-share.node.test.ts',
   'test/session/cost.test.ts',
   'test/integration/view.node.test.ts',
   'test/integration/plan-courses.node.test.ts',
