@@ -12,7 +12,7 @@ import { type Json, startDaemon, until } from './daemon.node.ts'
 import { handed, MESSAGE, rejected, send, told, whole } from './handoffs.node.ts'
 
 t.test(
-  'what one agent hands over is had by the other alone, whole, after a restart too, and its chain is on record (JF-017, JF-067, JF-068, JF-F07, JF-F17, JF-R21, JF-R23, JF-R24, JF-R29)',
+  'what one agent hands over is had by the other alone, whole, after a restart too, and its chain is on record (JF-017, JF-067, JF-068, JF-F07, JF-F17, JF-R17, JF-R21, JF-R23, JF-R24, JF-R29)',
   async (t) => {
     const daemon = await whole(t)
     const agent = await client(daemon)
@@ -26,6 +26,9 @@ t.test(
     const [third, helper] = [await client(again, 'third'), await client(again, 'helper')]
     t.strictSame((await third.handoffs.list()).handoffs, [], 'nobody else sees it')
     t.match(await told(third.handoffs.take(sent.id)), /^PROCESS_NOT_FOUND/, 'nor has it')
+    const search = `grep -rs 'three restarts' '${daemon.directory}'; ls '${daemon.directory}/.sass-edge'`
+    const found = await third.execute('sh', ['-c', search])
+    t.equal(Buffer.from(found.stdout).toString(), 'workspace\n', 'nor does a command of theirs print it')
     t.strictSame((await helper.handoffs.list()).handoffs, [sent])
     const taken = await helper.handoffs.take(sent.id)
     const content = JSON.parse(taken.content)

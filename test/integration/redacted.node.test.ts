@@ -55,6 +55,32 @@ t.test(
   },
 )
 
+t.test(
+  'paths of the device are hidden where the operator has a kind for them, and those of the workspace stay (JF-R17)',
+  async (t) => {
+    const manual = readFileSync(join(import.meta.dirname, '../../docs/firewall.md'), 'utf8')
+    const [, example = ''] = /^## Paths of the device\n[\s\S]*?\n\n((?: {4}.*\n)+)/m.exec(manual) ?? []
+    const patterns = join(t.testdir({ 'patterns.json': example }), 'patterns.json')
+    const careful = await startNew(t, { ...ON_REAL_FILES, defense: { firewall: { patterns } } })
+    const own = join(careful.workspace, 'log')
+    const lines = [
+      'see /root/.ssh/id_ed25519',
+      "open('/home/ann/notes.txt')",
+      `in ${own}`,
+      'a/home b',
+      '/srv/x',
+    ]
+    const { stdout } = await careful.cli(['exec', '--', 'printf', '%s\\n', ...lines])
+    t.strictSame(stdout.toString().trimEnd().split('\n'), [
+      'see [redacted:path]',
+      "open('[redacted:path]')",
+      `in ${own}`,
+      'a/home b',
+      '[redacted:path]',
+    ])
+  },
+)
+
 t.test('whatever the pieces are that it is written in', async (t) => {
   const letters = Array.from(TOKEN, (letter) => `printf ${letter}`).join('; ')
   t.equal((await sh(`${letters}; echo`)).stdout.toString(), '[redacted:github-token]\n')
