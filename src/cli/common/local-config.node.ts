@@ -2,6 +2,8 @@
  * The configuration that a local command works on: that of --config, else the nearest one.
  * @module
  */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { findConfig, type LoadedConfig, loadConfig } from '../../edge/setup/config-file.node.ts'
 import { checkStateFormat } from '../../edge/state/state-format.node.ts'
 import { misuse, SassError } from '../../errors.ts'
@@ -13,6 +15,14 @@ export function localConfigPath(context: CommandContext): string {
   const path =
     optionValue(context.arguments.options, 'config') ?? findConfig(context.cwd, context.environment)
   if (path !== undefined) return path
+  // As `init DIRECTORY` leaves it. It is not taken by itself: a directory of somebody's files may have one that means another device.
+  const here = join(context.cwd, 'sass.edge.json')
+  if (existsSync(here))
+    throw new SassError(
+      'CONFIG_LOAD_FAILED',
+      `There is no .sass-edge/sass.edge.json in ${context.cwd} or above it, but there is ${here}, which is used where it is named alone: add --config sass.edge.json if you mean that one.`,
+      { path: here },
+    )
   throw new SassError(
     'CONFIG_LOAD_FAILED',
     `There is no configuration in ${context.cwd}, above it, or in /etc/sass-edge: make one with sass-edge init, or name it with --config.`,

@@ -15,6 +15,16 @@ t.test(
   },
 )
 
+t.test('a configuration that init DIRECTORY made there is not taken by itself, but told', async (t) => {
+  if (existsSync('/etc/sass-edge/sass.edge.json'))
+    return t.comment('skipped: this machine has a configuration in /etc')
+  const directory = t.testdir({ 'sass.edge.json': '{}' })
+  t.match(await runMain(directory, ['status']), {
+    code: 125,
+    stderr: /but there is \S+\/sass\.edge\.json.*: add --config sass\.edge\.json if you mean that one\.\n$/,
+  })
+})
+
 t.test('a word too many is refused before anything is read, and before -- or after it', async (t) => {
   const directory = t.testdir({})
   t.match(await runMain(directory, ['check', 'twice']), {
