@@ -446,3 +446,5 @@ export const DELIVERED_BYTES = 16_384
 export const HANDOFF_KEPT_MS = 24 * 3_600_000
 /** JF-021: 850 tokens, estimated as bytes divided by 4. */
 export const POLICY_DIGEST_BYTES = 3_400
+/** Between looks at a socket that the last child of a killed daemon may hold until its exec: a moment, on a busy machine more. */
+export const LEFT_OVER_PAUSES_MS: readonly number[] = [50, 100, 200, 400]

@@ -212,7 +212,9 @@ export async function startDaemon(
   })
   await until('a daemon that listens', () => said.endsWith('\n') || hasEnded)
   if (hasEnded) throw new Error(`The daemon ended: ${log}`)
-  const started: { address: string; fingerprint: string; admin_socket: string } = JSON.parse(said)
+  const started: { address?: string; fingerprint: string; admin_socket: string } = JSON.parse(said)
+  const { address } = started
+  if (address === undefined) throw new Error(`The daemon did not start: ${said}${log}`)
   const pid = child.pid ?? 0
   const stop = async (): Promise<Ended> => {
     child.kill('SIGTERM')
@@ -226,7 +228,7 @@ export async function startDaemon(
     directory,
     workspace: join(directory, '.sass-edge/workspace'),
     pid,
-    port: Number(started.address.split(':').at(-1)),
+    port: Number(address.split(':').at(-1)),
     fingerprint: started.fingerprint,
     adminSocket: started.admin_socket,
     log: () => log.split('\n').filter(Boolean),
