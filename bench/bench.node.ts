@@ -436,11 +436,7 @@ async function main(names: readonly string[]): Promise<void> {
         true,
         '15 s after its start',
       )
-    if (wants('processor')) {
-      const client = await connectTo(device)
-      await processor(device, client, record)
-      await client.close()
-    }
+    if (wants('processor')) await processor(device, () => connectTo(device), record)
     if (wants('start')) await starts(record)
     if (wants('throughput')) await throughput(device, ssh)
     if (wants('bytes')) await bytes(device)

@@ -25,9 +25,14 @@ function usedUs(pid: number): number {
   }, 0)
 }
 
-/** `client`: of an agent of that device, with nothing done yet. */
-export async function processor(device: Device, client: Client, record: Record): Promise<void> {
+/** `device`: idle, with nobody there; `connect`: as an agent of it. */
+export async function processor(
+  device: Device,
+  connect: () => Promise<Client>,
+  record: Record,
+): Promise<void> {
   const idleKib = device.anonymousKib()
+  const client = await connect()
   let mostKib = 0
   const run = async (count: number) => {
     for (let index = 0; index < count; index++) {
@@ -60,4 +65,5 @@ export async function processor(device: Device, client: Client, record: Record):
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
   const after = (device.anonymousKib() - idleKib) / 1_024
   record('the same 10 s later', after, ' MiB', 12, true, 'the client is still there')
+  await client.close()
 }
