@@ -1,7 +1,8 @@
 /**
  * A reset of a connection that cannot lose its descriptor. While the orderly end of a socket is under way (shutdown(2),
  * done with the next turn of the loop or when the kernel has room), libuv refuses to reset it, and Node has given the
- * handle up by that time: the descriptor stays open for as long as the process, and nobody is told that it is gone.
+ * handle up by that time: the descriptor stays open for as long as the process, nobody is told that it is gone, and the
+ * process never ends, since it waits for that handle at its end, at full speed (Environment::CleanupHandles).
  * Source: uv_tcp_close_reset of libuv (EINVAL while UV_HANDLE_SHUTTING); TCPWrap::Reset of Node 26.
  * @module
  */

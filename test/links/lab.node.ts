@@ -15,6 +15,7 @@
  */
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
+import { resetSocket } from '../../src/base/reset-socket.node.ts'
 import { createRandom } from '../fuzz/engine.ts'
 import { createLine, type Line } from './line.ts'
 import { SEGMENT_BYTES, shrinkAccepted, smallSocket, unacknowledgedBytes } from './small-buffers.node.ts'
@@ -200,7 +201,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     open.delete(connection)
     for (const { from } of [connection.up, connection.down]) {
       from.removeAllListeners('data').resume()
-      if (how === 'rst') from.resetAndDestroy()
+      if (how === 'rst') resetSocket(from)
       // What still comes meets nobody; whoever does not end its own side in turn is left to `close`.
       else from.end(() => from.once('end', () => from.destroy()))
     }
@@ -209,7 +210,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   function accept(client: Socket): void {
     if (refusals > 0) {
       refusals -= 1
-      client.on('error', () => undefined).resetAndDestroy()
+      resetSocket(client)
       return
     }
     const daemon = smallSocket()
@@ -275,7 +276,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
       for (const connection of open) {
         connection.isSilent = true
         const { up, down } = connection
-        if (told !== undefined) (told === 'client' ? up : down).from.resetAndDestroy()
+        if (told !== undefined) resetSocket((told === 'client' ? up : down).from)
       }
       applyPressure()
     },
