@@ -54,8 +54,8 @@ export interface LauncherBounds {
   lookAgain(): number
 }
 
-/** Whoever's limits came late in a session. */
-type Started = { readonly processes: number; readonly user: User }
+/** What the second look at a session needs; each start there is a look at those before it as well. */
+type Started = { readonly processes: number; readonly user: User; readonly dueMs: number }
 
 /** `self`: the number of this process. */
 export function createLauncherBounds(
@@ -78,9 +78,11 @@ export function createLauncherBounds(
   const link = Buffer.from(new ArrayBuffer(LINK_BYTES))
   let lastPlace = HOME_NAMESPACES
   let isAway = homes.length > 0
-  /** By the directory of their groups; a number that is another's by then lists nobody, or who is bounded the same. */
+  /**
+   * By the directory of their groups, whose look is due first stands first; a number that is another's by then lists
+   * nobody, or who is bounded the same.
+   */
   const started = new Map<number, Started>()
-  let dueMs = 0
 
   /** False: it has them already, or less, which is its own affair. Whoever has ended may have forked before. */
   function limitLate(pid: number): boolean {
@@ -254,16 +256,17 @@ export function createLauncherBounds(
         }
         if (directory < 0 || limits.length === 0) return
         limitAll(directory, processes, user)
-        if (started.size === 0) dueMs = performance.now() + SECOND_LOOK_MS
-        started.set(directory, { processes, user })
+        started.delete(directory)
+        started.set(directory, { processes, user, dueMs: performance.now() + SECOND_LOOK_MS })
       }
     },
     lookAgain() {
-      if (started.size === 0) return -1
-      const leftMs = dueMs - performance.now()
-      if (leftMs > 0) return Math.ceil(leftMs)
-      for (const [directory, { processes, user }] of started) limitAll(directory, processes, user)
-      started.clear()
+      for (const [directory, { processes, user, dueMs }] of started) {
+        const leftMs = dueMs - performance.now()
+        if (leftMs > 0) return Math.ceil(leftMs)
+        started.delete(directory)
+        limitAll(directory, processes, user)
+      }
       return -1
     },
   }
