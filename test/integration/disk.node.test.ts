@@ -5,19 +5,24 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   rmSync,
   statfsSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { connect } from '../../src/client/client.node.ts'
 import { changeConfig, type Daemon, install, sassEdge, startDaemon, startNew, until } from './daemon.node.ts'
+
+const PIECE_BYTES = 65_536
 
 /** A tmpfs of 8 MiB at the directory until the end of the test; false where none can be mounted. */
 function smallDisk(t: Test, directory: string): boolean {
@@ -68,11 +73,22 @@ function loopDisk(t: Test, directory: string): LoopDisk | undefined {
   }
 }
 
-/** Leaves that much room. */
+/** Leaves that much room, whatever the daemon writes meanwhile; nothing: until nothing more can be written. */
 function fill(directory: string, leave: number): string {
-  const { bavail, bsize } = statfsSync(directory)
   const path = join(directory, 'filler')
-  writeFileSync(path, Buffer.alloc(Math.max(0, bavail * bsize - leave)))
+  const descriptor = openSync(path, 'w')
+  const roomNow = () => {
+    const { bavail, bsize } = statfsSync(directory)
+    return bavail * bsize - leave
+  }
+  try {
+    for (let room = roomNow(); room > 0; room = roomNow())
+      writeSync(descriptor, Buffer.alloc(Math.min(room, PIECE_BYTES)))
+  } catch (cause) {
+    if (leave > 0 || (cause as NodeJS.ErrnoException).code !== 'ENOSPC') throw cause
+  } finally {
+    closeSync(descriptor)
+  }
   return path
 }
 
