@@ -98,16 +98,18 @@ else {
       t.match(status, /^Uid:\t65529\t65529\t65529\t65529$/m)
       t.match(status, /^Gid:\t65529\t65529\t65529\t65529$/m)
       t.match(status, /^Groups:\t *$/m)
-      const others = readdirSync('/proc')
-        .filter((name) => /^\d+$/.test(name))
-        .filter((pid) => {
-          try {
-            return statSync(`/proc/${pid}`).uid === 65_529
-          } catch {
-            return false
-          }
-        })
-      t.same(others, [])
+      const others = () =>
+        readdirSync('/proc')
+          .filter((name) => /^\d+$/.test(name))
+          .filter((pid) => {
+            try {
+              return statSync(`/proc/${pid}`).uid === 65_529
+            } catch {
+              return false
+            }
+          })
+      // Tests of whole daemons, beside this one, have such programs too, for a moment.
+      t.ok(await until(() => others().length === 0), 'nobody else')
     },
   )
 
