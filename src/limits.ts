@@ -14,10 +14,7 @@ export const ALPN_PROTOCOL = 'x-sakirpc-v5'
 export const TLS_CIPHERS = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256'
 /** protocol.md 1: key exchange groups; the hybrid first, as OpenSSH does today. */
 export const TLS_GROUPS = 'X25519MLKEM768:X25519'
-/**
- * What a client offers: keys for both groups at once (OpenSSL's asterisk), so that a device that takes X25519 alone need
- * not ask again, which would cost a round trip.
- */
+/** What a client offers: keys for both groups at once (OpenSSL's asterisk), which spares a device with X25519 alone a round trip. */
 export const TLS_GROUPS_OFFERED = '*X25519MLKEM768:*X25519'
 /** What a client reads of certificates and handshakes, one for each kind of key; OpenSSL's own list is three times as long. */
 export const TLS_SIGNATURES =
@@ -370,6 +367,8 @@ export const IDLE_GARBAGE_BYTES = 2_097_152
 export const BULK_WRITE_BYTES = 16_384
 /** An ended connection that its peer does not end as well, or does not read to the end, is reset after this. */
 export const END_LINGER_MS = 5_000
+/** Output of which the end was told so lately outlives its session: its client may have lost the link, and comes back within a minute. */
+export const TOLD_LINGER_MS = 60_000
 /** How long a record of what has happened waits for its turn. */
 export const SPARE_TIME_MS = 1
 /** Failed proofs of identity with a record each; more are counted. At most 60 KB of audit a minute come from strangers. */

@@ -3,12 +3,13 @@
  * and is shown as that, and nothing of it is on the host afterwards.
  * @module
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { type Client, connect } from '../../src/client/client.node.ts'
 import { type Daemon, sleep, startNew, until } from './daemon.node.ts'
+import { sessionGroups } from './session-groups.node.ts'
 
 const MAX_PER_AGENT = 5
 /** Some of them would see what hops on, wherever each misses it. */
@@ -22,25 +23,6 @@ function processesNamed(word: string): number[] {
     } catch {
       return []
     }
-  })
-}
-
-/** Control groups of sessions, wherever this machine has them. */
-function sessionGroups(): string[] {
-  const roots = ['/sys/fs/cgroup', '/sys/fs/cgroup/memory', '/sys/fs/cgroup/pids'].filter(existsSync)
-  return roots.flatMap((root) => {
-    const find = (directory: string, depth: number): string[] =>
-      depth === 0
-        ? []
-        : readdirSync(directory, { withFileTypes: true }).flatMap((entry) =>
-            entry.isDirectory()
-              ? [
-                  ...(/^sass-edge-[0-9a-f]{32}$/.test(entry.name) ? [join(directory, entry.name)] : []),
-                  ...find(join(directory, entry.name), depth - 1),
-                ]
-              : [],
-          )
-    return find(root, 4)
   })
 }
 
@@ -92,7 +74,7 @@ async function isAsBefore(t: Test, daemon: Daemon, before: ReturnType<typeof sta
 function stateOf(daemon: Daemon) {
   return {
     children: childrenOf(daemon.pid).length,
-    groups: sessionGroups().length,
+    groups: sessionGroups(daemon.pid).length,
     descriptors: daemon.descriptors(),
   }
 }

@@ -118,6 +118,32 @@ t.test(
   },
 )
 
+t.test(
+  'a link that ends in order between the last byte sent and its arrival loses nothing',
+  { timeout: 90_000 },
+  async (t) => {
+    const { lab, device, events } = await linked(t, daemon, { compression: 'never' })
+    const parts: Buffer[] = []
+    const running = device.stream('sh', ['-c', 'sleep 0.3; seq 1 5000'], {
+      output: (_source, bytes) => void parts.push(Buffer.from(bytes)),
+    })
+    await running.started
+    lab.link.stall('down')
+    await until('the end of the command', async () => {
+      const { stdout } = await daemon.cli(['jobs', '--all', '--json'])
+      const { jobs } = JSON.parse(stdout.toString()) as { jobs: { id: string; state: string }[] }
+      return jobs.some(({ id, state }) => id === running.id && state === 'finished')
+    })
+    t.equal(parts.length, 0, 'nothing has arrived, and all of it was sent')
+    lab.link.cut('fin')
+    lab.link.go()
+    await until('a link again', () => backs(events) === 1)
+    t.match(await running.exit, { exitCode: 0 })
+    const whole = Array.from({ length: 5_000 }, (_, index) => `${index + 1}\n`).join('')
+    t.ok(Buffer.concat(parts).toString() === whole, 'all of it')
+  },
+)
+
 t.test('an orderly end does not take what nobody has read', { timeout: 90_000 }, async (t) => {
   const { device } = await linked(t, daemon, { reconnect: false })
   const running = device.stream('sh', ['-c', 'echo out; echo err >&2; sleep 0.3; exit 7'], { output() {} })

@@ -320,7 +320,7 @@ export function createAttachment(
   }
 
   function tellEnd(execution: Execution): void {
-    execution.isTold = true
+    execution.toldAtMs = peer.rooms.clock.monotonicMs()
     executions.leave(execution, self)
     peer.streamDone(streamId)
   }

@@ -104,8 +104,8 @@ export type Execution = {
   screened: ExecutionOutput | undefined
   /** Where in its output orders were found; undefined before it has ended, and where there are none. */
   findings?: readonly InjectionFinding[]
-  /** Somebody has been told how it ended. */
-  isTold: boolean
+  /** When somebody was told how it ended, on the monotonic clock; undefined: nobody was. */
+  toldAtMs: number | undefined
 }
 
 export type StartRequest = {
@@ -142,13 +142,13 @@ export function isHeldBack({ paused, withheld }: Pick<Execution, 'paused' | 'wit
   return paused[STDOUT] || paused[STDERR] || withheld[STDOUT] || withheld[STDERR]
 }
 
-type Untouched = 'child' | 'paused' | 'withheld' | 'stdinBytes' | 'signalIds' | 'screened' | 'isTold'
+type Untouched = 'child' | 'paused' | 'withheld' | 'stdinBytes' | 'signalIds' | 'screened' | 'toldAtMs'
 
 /** Of one that nothing has been done to, and nobody was told of. */
 export function untouched(): Pick<Execution, Untouched> {
   return {
     ...{ child: undefined, paused: [false, false], withheld: [false, false] },
-    ...{ stdinBytes: 0, signalIds: [], screened: undefined, isTold: false },
+    ...{ stdinBytes: 0, signalIds: [], screened: undefined, toldAtMs: undefined },
   }
 }
 

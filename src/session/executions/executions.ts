@@ -76,7 +76,7 @@ export type Executions = {
   endAll(how: 'term' | 'kill', why: string): void
   /** Whether something of that session has ended and has output here, and nobody has been told how it ended. */
   owesEnd(sessionId: string): boolean
-  /** Releases the rings of a session's finished executions; their results are kept. */
+  /** Gives up the rings of a session's finished executions, as soon as their ends have arrived; their results are kept. */
   sessionEnded(sessionId: string): void
   /**
    * Erases what is known of what a session has run, of which nothing may run any more; how many that were.
@@ -393,14 +393,15 @@ export function createExecutions({
       if (how === 'kill') left.endWhere(() => true)
     },
     owesEnd(sessionId) {
-      for (const { sessionId: own, isTold, rings, exit } of executions.values())
-        if (own === sessionId && exit !== undefined && rings !== undefined && !isTold) return true
+      for (const { sessionId: own, toldAtMs, rings, exit } of executions.values())
+        if (own === sessionId && exit !== undefined && rings !== undefined && toldAtMs === undefined)
+          return true
       return false
     },
     sessionEnded(sessionId) {
       for (const execution of executions.values()) {
         if (execution.sessionId === sessionId && !isRunning(execution) && execution.watcher === undefined)
-          releaseRings(execution)
+          pool.giveUp(execution, clock.monotonicMs())
       }
     },
     purge(sessionId) {
@@ -431,6 +432,7 @@ export function createExecutions({
       left.tick()
       results.tick()
       for (const execution of unwritten) if (results.end(execution)) unwritten.delete(execution)
+      pool.tick(clock.monotonicMs())
       for (const execution of executions.values()) {
         if (isRunning(execution) || execution.watcher !== undefined || unwritten.has(execution)) continue
         // What its result has survived is not kept for its output.

@@ -53,7 +53,14 @@ function ended(of: StartRecord, result: Result, endedAtMs = 1_900_000_000_000): 
     ...{ watcher: undefined, errno: 0, endedAtMs, timedOut: false, why: undefined, lastOutputAtMs: 0 },
     ...{ acceptBytes: [0, 0], discardedBytes: 0, outputBytes: [0, 0], paused: [false, false] },
     ...{ withheld: [false, false] },
-    ...{ stdinBytes: 0, signalIds: [], isTerminal: false, isTold: false, begunMs: 0, screened: undefined },
+    ...{
+      stdinBytes: 0,
+      signalIds: [],
+      isTerminal: false,
+      toldAtMs: undefined,
+      begunMs: 0,
+      screened: undefined,
+    },
     ...result,
   }
 }

@@ -7,7 +7,7 @@ import t from 'tap'
 import { createRing } from '../../../src/base/ring.ts'
 import type { Action } from '../../../src/defense/facts.ts'
 import { Warrant } from '../../../src/defense/warrant.ts'
-import { KEPT_RESULT_MS, KEPT_RESULTS_PER_KEY, TERM_TO_KILL_MS } from '../../../src/limits.ts'
+import { KEPT_RESULT_MS, KEPT_RESULTS_PER_KEY, TERM_TO_KILL_MS, TOLD_LINGER_MS } from '../../../src/limits.ts'
 import type { SpawnPlan } from '../../../src/ports.ts'
 import type { Execution, Permit, StartRequest, Watcher } from '../../../src/session/executions/execution.ts'
 import { createExecutions } from '../../../src/session/executions/executions.ts'
@@ -399,7 +399,7 @@ t.test('what runs or is watched is never forgotten', (t) => {
 })
 
 t.test('the end of a session frees the rings of what it has finished, and keeps the results', (t) => {
-  const { executions, start } = stage(3)
+  const { executions, start, clock } = stage(5)
   const done = start('done')
   done.child.events.output(0, bytes('abc'))
   done.child.events.exited({ kind: 'exited', code: 3 })
@@ -408,12 +408,33 @@ t.test('the end of a session frees the rings of what it has finished, and keeps 
   const theirs = start('theirs', { sessionId: 'another' })
   theirs.child.events.exited({ kind: 'exited', code: 0 })
   executions.leave(theirs.execution, theirs.execution.watcher as Watcher)
+  const lately = start('told lately')
+  const read = start('read again')
+  for (const { child, execution } of [lately, read]) {
+    child.events.exited({ kind: 'exited', code: 0 })
+    execution.toldAtMs = clock.monotonicMs()
+  }
+  executions.leave(lately.execution, lately.execution.watcher as Watcher)
+  executions.leave(read.execution, read.execution.watcher as Watcher)
   executions.sessionEnded('s')
   t.equal(done.execution.rings, undefined)
+  t.ok(lately.execution.rings, 'what was told a moment ago may not have arrived')
+  const reader = watcher()
+  executions.watch(read.execution, reader)
+  clock.pass(TOLD_LINGER_MS - 1)
+  executions.tick()
+  t.ok(lately.execution.rings)
+  clock.pass(1)
+  executions.tick()
+  t.equal(lately.execution.rings, undefined, 'by now it has')
+  t.ok(read.execution.rings, 'whoever reads it again reads it to the end')
+  executions.leave(read.execution, reader)
+  executions.tick()
+  t.equal(read.execution.rings, undefined)
   t.match(done.execution, { exit: { kind: 'exited', code: 3 }, outputBytes: [3, 0] })
   t.ok(running.execution.rings)
   t.ok(theirs.execution.rings)
-  t.equal(executions.free, 2)
+  t.equal(executions.free, 4)
   t.end()
 })
 
