@@ -149,7 +149,7 @@ t.test('what cannot be written down is not started, and the daemon halts', (t) =
 })
 
 t.test('a result that cannot be written is told to whoever waits, and written when there is room', (t) => {
-  const { client, spawner, kept, rooms } = daemon(stageLineFile())
+  const { client, spawner, kept, rooms, clock } = daemon(stageLineFile())
   const stream = run(client, 'ls', { execution_id: ID })
   spawner.children[0]?.events.spawned(1)
   kept.isFull = true
@@ -162,6 +162,7 @@ t.test('a result that cannot be written is told to whoever waits, and written wh
   rooms.sessions.apply([...rooms.sessions.all()][0] as never, 'destroyed', 0)
   t.match(rooms.executions.findAnywhere('05'.repeat(16)), { exit: { code: 9 } }, 'this one knows it')
   kept.isFull = false
+  clock.pass(TOLD_LINGER_MS)
   rooms.executions.tick()
   t.equal(rooms.executions.present().length, 0)
   t.match(daemon(stageLineFile(kept.lines)).rooms.executions.findAnywhere('05'.repeat(16)), {
