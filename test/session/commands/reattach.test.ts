@@ -4,6 +4,7 @@
  */
 import t from 'tap'
 import { CODES } from '../../../src/errors.ts'
+import { TOLD_LINGER_MS } from '../../../src/limits.ts'
 import { empty, purgeRequest } from '../../../src/wire/messages.ts'
 import {
   type Client,
