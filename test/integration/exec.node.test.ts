@@ -15,6 +15,7 @@ import {
   PROGRAM,
   type Result,
   sleep,
+  startDaemon,
   startNew,
   until,
 } from './daemon.node.ts'
@@ -178,17 +179,23 @@ t.test('the same --id runs once, and its exit code is told again', async (t) => 
     '-c',
     'echo run >> counter; echo said; exit 6',
   ]
-  t.match(await daemon.cli(args), { code: 6, stdout: Buffer.from('said\n'), stderr: '' })
-  // The session has ended with the first connection, and the output with it; the end is kept.
-  const again = await daemon.cli(args)
+  const own = await startNew(t, ON_REAL_FILES)
+  const said = { code: 6, stdout: Buffer.from('said\n'), stderr: '' }
+  t.match(await own.cli(args), said)
+  // As whoever lost the link at its very end asks again.
+  t.match(await own.cli(args), said, 'and its output, as long as it may not have arrived')
+  const detached = await own.cli(['exec', '--detach', ...args.slice(1)])
+  t.match(detached, { code: 0, stdout: Buffer.from(`${args[2]}\n`) })
+  await own.stop()
+  // The output has ended with the daemon; the end is kept.
+  const later = await startDaemon(t, own.directory)
+  const again = await later.cli(args)
   t.match(again, {
     code: 6,
     stderr: /^sass-edge: The command was started before, and the first 5 bytes of its stdout [^\n]+\n$/,
   })
   t.equal(again.stdout.length, 0)
-  const detached = await daemon.cli(['exec', '--detach', ...args.slice(1)])
-  t.match(detached, { code: 0, stdout: Buffer.from(`${args[2]}\n`) })
-  t.equal(readFileSync(join(workspace, 'counter'), 'utf8'), 'run\n')
+  t.equal(readFileSync(join(own.workspace, 'counter'), 'utf8'), 'run\n')
 })
 
 t.test('^C and SIGTERM reach the remote command, whose own answer counts (SS-29)', async (t) => {
