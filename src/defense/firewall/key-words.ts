@@ -107,6 +107,29 @@ export function scanKeyWords(
   return at
 }
 
+/**
+ * Whether all bytes from `from` to `end` are one that leads from `state` back to it, as zeros do: then no key word ends
+ * there, and none begins. Four at a time, where looking each one up takes ten times as long.
+ */
+export function staysInState(
+  { columns, next, firstAccepting }: KeyWords,
+  bytes: Uint8Array,
+  from: number,
+  end: number,
+  state: number,
+): boolean {
+  const byte = bytes[from] as number
+  if (next[state + (columns[byte] as number)] !== state || state >= firstAccepting) return false
+  const aligned = Math.min(end, from + (-(bytes.byteOffset + from) & 3))
+  const fours = (end - aligned) >>> 2
+  for (let at = from; at < aligned; at++) if (bytes[at] !== byte) return false
+  for (let at = aligned + 4 * fours; at < end; at++) if (bytes[at] !== byte) return false
+  const four = new Uint32Array(bytes.buffer, bytes.byteOffset + aligned, fours)
+  const same = Math.imul(byte, 0x01_01_01_01) >>> 0
+  for (let index = 0; index < fours; index++) if (four[index] !== same) return false
+  return true
+}
+
 type Node = {
   readonly children: Map<number, Node>
   fail: Node | undefined

@@ -18,7 +18,7 @@ import { INJECTION_WINDOW_BYTES } from './injections/limits.ts'
 import { SCREEN_WORK_BYTES } from './limits.ts'
 import type { SecretTables } from './secrets/kinds.ts'
 import type { Pause } from './secrets/pass.ts'
-import { createSecretScreens, type SecretFindings, type SecretScreen } from './secrets/secret-screen.ts'
+import { createSecretScreens, type FindByte, type SecretFindings, type SecretScreen } from './secrets/secret-screen.ts'
 
 type Emit = (bytes: Uint8Array) => void
 
@@ -56,9 +56,16 @@ export type Screens = {
   open(thresholds: Thresholds): Screen
 }
 
-/** @param assess undefined: nothing is looked for but secrets */
-export function createScreens(tables: SecretTables, assess: Judge | undefined): Screens {
-  const secrets = createSecretScreens(tables)
+/**
+ * @param assess undefined: nothing is looked for but secrets
+ * @param findByte where the host looks for one byte faster than the language does
+ */
+export function createScreens(
+  tables: SecretTables,
+  assess: Judge | undefined,
+  findByte: FindByte = (bytes, byte) => bytes.indexOf(byte),
+): Screens {
+  const secrets = createSecretScreens(tables, findByte)
   if (assess === undefined) return { open: () => secretsAlone(secrets.open()) }
   const work = new Uint8Array(SCREEN_WORK_BYTES + INJECTION_WINDOW_BYTES)
   return {

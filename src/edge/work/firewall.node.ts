@@ -67,6 +67,9 @@ function thresholdsOf({ sensitivity, flag_permille: flag, block_permille: block 
   return { flag: flag ?? usual.flag, block: block ?? usual.block }
 }
 
+/** memchr(3), some thirty times as fast as Uint8Array's own. */
+const findByte = (bytes: Uint8Array, byte: number): number => Buffer.prototype.indexOf.call(bytes, byte)
+
 /** Whatever changes when the file does. */
 function markOf(path: string | null): string {
   if (path === null) return ''
@@ -113,7 +116,7 @@ export function createFirewall({
     judge = (bytes, start, end) => assessWindow(tables, bytes, start, end)
     made = { mark, data, tables }
     known = nowKnown
-    screens = createScreens(secrets, judge)
+    screens = createScreens(secrets, judge, findByte)
     const event = {
       type: 'firewall',
       what: 'loaded',

@@ -13,7 +13,7 @@
  * @module
  */
 import { encodeUtf8 } from '../../../base/encoding/utf8.ts'
-import { KEY_WORD_START, type KeyWordScan, scanKeyWords } from '../key-words.ts'
+import { KEY_WORD_START, type KeyWordScan, scanKeyWords, staysInState } from '../key-words.ts'
 import {
   CURL_LINE_BYTES,
   DOCUMENT_BYTES,
@@ -357,6 +357,7 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
     let at = scanned - base
     tokenFrom = NEVER
     openFrom = NEVER
+    if (block === undefined && !isData && at < end && staysInState(words, bytes, at, end, now.state)) at = end
     for (; at < end; at++) {
       if (block === undefined && !isData) at = scanKeyWords(words, begins, bytes, at, end, now)
       if (at === end) break

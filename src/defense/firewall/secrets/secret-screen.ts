@@ -40,6 +40,9 @@ export type SecretScreen = {
   readonly findings: SecretFindings | undefined
 }
 
+/** Where a byte is first; -1: it is not there. */
+export type FindByte = (bytes: Uint8Array, byte: number) => number
+
 const ESC = 0x1b
 const SHORT_BYTES = 64
 
@@ -51,19 +54,22 @@ type Found = {
 }
 
 /** What makes screens: tables and memory that all of them share. */
-export function createSecretScreens(tables: SecretTables): { open(): SecretScreen } {
+export function createSecretScreens(
+  tables: SecretTables,
+  findByte: FindByte = (bytes, byte) => bytes.indexOf(byte),
+): { open(): SecretScreen } {
   const work = new Uint8Array(SCREEN_WORK_BYTES)
   const text = new Uint8Array(SCREEN_WORK_BYTES)
   const out = new Uint8Array(SCREEN_WORK_BYTES)
-  return { open: () => createSecretScreen(createSecretPass(tables, work), createControls(), text, out) }
+  const lent = { text, out, findByte }
+  return { open: () => createSecretScreen(createSecretPass(tables, work), createControls(), lent) }
 }
 
 /** `text` and `out` are lent to one call at a time. */
 function createSecretScreen(
   pass: SecretPass,
   controls: Controls,
-  text: Uint8Array,
-  out: Uint8Array,
+  { text, out, findByte }: { text: Uint8Array; out: Uint8Array; findByte: FindByte },
 ): SecretScreen {
   let found: Found | undefined
   /** Of `out`, what is put together and has not gone on. */
@@ -140,7 +146,7 @@ function createSecretScreen(
   }
 
   function pushSome(bytes: Uint8Array, emit: (bytes: Uint8Array) => void): void {
-    if (controls.isIdle && bytes.indexOf(ESC) < 0) {
+    if (controls.isIdle && findByte(bytes, ESC) < 0) {
       controls.skip(bytes.length)
       pass.push(bytes, plain(emit))
       return
