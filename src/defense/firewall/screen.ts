@@ -18,7 +18,12 @@ import { INJECTION_WINDOW_BYTES } from './injections/limits.ts'
 import { SCREEN_WORK_BYTES } from './limits.ts'
 import type { SecretTables } from './secrets/kinds.ts'
 import type { Pause } from './secrets/pass.ts'
-import { createSecretScreens, type FindByte, type SecretFindings, type SecretScreen } from './secrets/secret-screen.ts'
+import {
+  createSecretScreens,
+  type FindByte,
+  type SecretFindings,
+  type SecretScreen,
+} from './secrets/secret-screen.ts'
 
 type Emit = (bytes: Uint8Array) => void
 

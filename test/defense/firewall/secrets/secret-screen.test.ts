@@ -56,6 +56,24 @@ t.test('without a secret everything is as it was, wherever it is cut', (t) => {
   t.end()
 })
 
+t.test('behind, between and before many bytes that are one', (t) => {
+  const run = (byte: string) => byte.repeat(1_500)
+  for (const byte of ['\0', ' ', '\n', '=', 'p', '"', '\xff']) {
+    const parts = [run(byte), '\n', `${TOKEN}\n`, run(byte), '\npassword=', 'hunter2\n', run(byte)]
+    const whole = through(parts.join(''), 7)
+    t.match(whole, /\n\[redacted:github-token\]\n/)
+    for (const cut of [64, 300, 1_500, 1_501, 4_096])
+      t.ok(through(parts.join(''), cut) === whole, `by ${cut}`)
+    const screen = screens.open()
+    const out: Buffer[] = []
+    const emit = (bytes: Uint8Array) => void out.push(Buffer.from(bytes))
+    for (const part of parts) screen.push(Buffer.from(part, 'latin1'), emit)
+    screen.finish(emit)
+    t.ok(Buffer.concat(out).toString('latin1') === whole, 'and part by part')
+  }
+  t.end()
+})
+
 t.test('a flood of sequences before a word that has not ended is not kept', (t) => {
   const screen = screens.open()
   let bytes = 0
