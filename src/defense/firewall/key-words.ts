@@ -7,6 +7,7 @@
  * Rules: jerry.md L4-C01, L4-C03.
  * @module
  */
+import { isOneByte } from './one-byte.ts'
 
 export type KeyWords = {
   /** By byte: its column. */
@@ -107,13 +108,7 @@ export function scanKeyWords(
   return at
 }
 
-/** What is shorter is looked up byte by byte. */
-const REPEATED_BYTES = 256
-
-/**
- * Whether the bytes from `from` to `end` are many, and all of them one that leads from `state` back to it, as zeros do:
- * then no key word ends there, and none begins. Four at a time, where looking each one up takes ten times as long.
- */
+/** Whether no key word ends or begins in the bytes from `from` to `end`: many, and all one that leads back to `state`. */
 export function staysInState(
   { columns, next, firstAccepting }: KeyWords,
   bytes: Uint8Array,
@@ -121,17 +116,8 @@ export function staysInState(
   end: number,
   state: number,
 ): boolean {
-  if (end - from < REPEATED_BYTES || state >= firstAccepting) return false
-  const byte = bytes[from] as number
-  if (next[state + (columns[byte] as number)] !== state) return false
-  const aligned = from + (-(bytes.byteOffset + from) & 3)
-  const fours = (end - aligned) >>> 2
-  for (let at = from; at < aligned; at++) if (bytes[at] !== byte) return false
-  for (let at = aligned + 4 * fours; at < end; at++) if (bytes[at] !== byte) return false
-  const four = new Uint32Array(bytes.buffer, bytes.byteOffset + aligned, fours)
-  const same = Math.imul(byte, 0x01_01_01_01) >>> 0
-  for (let index = 0; index < fours; index++) if (four[index] !== same) return false
-  return true
+  const isBack = next[state + (columns[bytes[from] as number] as number)] === state
+  return isBack && state < firstAccepting && isOneByte(bytes, from, end)
 }
 
 type Node = {

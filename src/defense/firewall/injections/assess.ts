@@ -9,6 +9,7 @@
  * @module
  */
 
+import { isOneByte } from '../one-byte.ts'
 import { type Decoded, decodeEscapes, decodePairs, decodeRuns, hasEscapes, newDecoded } from './decodings.ts'
 import { foldTable } from './fold.ts'
 import { INJECTION_DEPTH, INJECTION_WINDOW_BYTES } from './limits.ts'
@@ -229,7 +230,7 @@ export function assessWindow(
 ): Assessment {
   const from = Math.max(0, start)
   const to = Math.min(end, bytes.length, from + INJECTION_WINDOW_BYTES)
-  if (!isReadable(bytes, from, to)) return UNREADABLE
+  if (isOneByte(bytes, from, to) || !isReadable(bytes, from, to)) return UNREADABLE
   const { matched, patterns } = tables
   const findings: Findings = { techniques: 0, invisible: 0, concealed: 0, model: 0 }
   matched.hits = 0
