@@ -31,7 +31,14 @@ export type Controls = {
   skip(bytes: number): void
 }
 
+/** Where a byte is first, from `from` on; -1: it is not there. */
+export type FindByte = (bytes: Uint8Array, byte: number, from?: number) => number
+/** As the language has it; hosts may have one that is faster. */
+export const findByteAlone: FindByte = (bytes, byte, from) => bytes.indexOf(byte, from)
+
 const ESC = 0x1b
+/** Between sequences there are often a few bytes, which cost less one by one. */
+const NEAR_BYTES = 32
 const BYTES = 256
 /** Where a byte leads: beyond text, into a sequence, or it was none. */
 const [TEXT, ESCAPE, SEQUENCE, SET, NONE] = [0, 1, 2, 3, 4]
@@ -51,7 +58,7 @@ lead(SEQUENCE, 0x40, 0x7e, TEXT)
 lead(SET, 0x20, 0x2f, SET)
 lead(SET, 0x30, 0x7e, TEXT)
 
-export function createControls(): Controls {
+export function createControls(findByte: FindByte = findByteAlone): Controls {
   let phase = TEXT
   /**
    * Sequences one after the other, with where each ends and how much text stood before it; those before `given` are gone.
@@ -96,7 +103,16 @@ export function createControls(): Controls {
       while (at < bytes.length) {
         if (phase === TEXT) {
           const from = at
-          for (; at < bytes.length && bytes[at] !== ESC; at++) text[out++] = bytes[at] as number
+          const end = Math.min(bytes.length, at + NEAR_BYTES)
+          for (; at < end && bytes[at] !== ESC; at++) text[out++] = bytes[at] as number
+          // Farther ones are looked for and copied by who does many bytes at once.
+          if (at === end && end < bytes.length) {
+            const found = findByte(bytes, ESC, at)
+            const next = found < 0 ? bytes.length : found
+            text.set(bytes.subarray(at, next), out)
+            out += next - at
+            at = next
+          }
           textBytes += at - from
           if (at++ === bytes.length) break
           store[endOf(ends.length - 1)] = ESC

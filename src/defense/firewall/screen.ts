@@ -4,6 +4,7 @@
  * Rules: docs/firewall.md; jerry.md, JF-080 to 082.
  * @module
  */
+import type { FindByte } from './controls.ts'
 import type { Assessment } from './injections/assess.ts'
 import type { CommandLine } from './injections/command-lines.ts'
 import {
@@ -18,12 +19,7 @@ import { INJECTION_WINDOW_BYTES } from './injections/limits.ts'
 import { SCREEN_WORK_BYTES } from './limits.ts'
 import type { SecretTables } from './secrets/kinds.ts'
 import type { Pause } from './secrets/pass.ts'
-import {
-  createSecretScreens,
-  type FindByte,
-  type SecretFindings,
-  type SecretScreen,
-} from './secrets/secret-screen.ts'
+import { createSecretScreens, type SecretFindings, type SecretScreen } from './secrets/secret-screen.ts'
 
 type Emit = (bytes: Uint8Array) => void
 
@@ -65,11 +61,7 @@ export type Screens = {
  * @param assess undefined: nothing is looked for but secrets
  * @param findByte where the host looks for one byte faster than the language does
  */
-export function createScreens(
-  tables: SecretTables,
-  assess: Judge | undefined,
-  findByte: FindByte = (bytes, byte) => bytes.indexOf(byte),
-): Screens {
+export function createScreens(tables: SecretTables, assess: Judge | undefined, findByte?: FindByte): Screens {
   const secrets = createSecretScreens(tables, findByte)
   if (assess === undefined) return { open: () => secretsAlone(secrets.open()) }
   const work = new Uint8Array(SCREEN_WORK_BYTES + INJECTION_WINDOW_BYTES)

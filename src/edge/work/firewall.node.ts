@@ -7,6 +7,7 @@
  */
 import { lstatSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
+import type { FindByte } from '../../defense/firewall/controls.ts'
 import {
   assessWindow,
   type InjectionTables,
@@ -68,7 +69,7 @@ function thresholdsOf({ sensitivity, flag_permille: flag, block_permille: block 
 }
 
 /** memchr(3), some thirty times as fast as Uint8Array's own. */
-const findByte = (bytes: Uint8Array, byte: number): number => Buffer.prototype.indexOf.call(bytes, byte)
+const findByte: FindByte = (bytes, byte, from) => Buffer.prototype.indexOf.call(bytes, byte, from)
 
 /** Whatever changes when the file does. */
 function markOf(path: string | null): string {

@@ -30,12 +30,39 @@ const BLOCK_BYTES = 256
 const IN_DOUBT = 0x1_0000
 const WEIGHTS = Uint32Array.from({ length: 256 }, (_, byte) => CONTROLS[byte] ?? IN_DOUBT)
 
+/** A byte beside the one before it: what stands alone, what begins a character of UTF-8, and what goes on with one. */
+const [ALONE, BEGINS, GOES_ON] = [0, 0x100, 0x200]
+const SORTS = Uint16Array.from({ length: 256 }, (_, byte) =>
+  following(byte) > 0 ? BEGINS : byte >= 0x80 && byte < 0xc0 ? GOES_ON : ALONE,
+)
+/** By the sort of the byte before and the byte: how many of the two no UTF-8 can have there. */
+const BROKEN_PAIRS = Uint8Array.from({ length: 3 * 256 }, (_, index) => {
+  const [before, byte] = [index & ~0xff, index & 0xff]
+  const sort = SORTS[byte] as number
+  const isBroken = byte >= 0x80 && (sort === ALONE || (sort === GOES_ON && before === ALONE))
+  return (before === BEGINS && sort !== GOES_ON ? 1 : 0) + (isBroken ? 1 : 0)
+})
+
+/** How many of the bytes are certainly no UTF-8, by their neighbours: without a branch, which random bytes always miss. */
+function brokenPairs(bytes: Uint8Array, start: number, from: number, end: number): number {
+  let before = from > start ? (SORTS[bytes[from - 1] as number] as number) : ALONE
+  let broken = 0
+  for (let at = from; at < end; at++) {
+    const byte = bytes[at] as number
+    broken += BROKEN_PAIRS[before | byte] as number
+    before = SORTS[byte] as number
+  }
+  return broken
+}
+
 /** False where at least a third of it cannot be read. */
 export function isReadable(bytes: Uint8Array, start: number, end: number): boolean {
   const most = Math.floor((end - start) / UNREADABLE_OF)
   let doubtful = 0
   let unreadable = 0
+  let broken = 0
   for (let at = start; at < end; ) {
+    const from = at
     const blockEnd = Math.min(end, at + BLOCK_BYTES)
     let weight = 0
     // What every byte goes through: four at a time.
@@ -47,8 +74,9 @@ export function isReadable(bytes: Uint8Array, start: number, end: number): boole
         (WEIGHTS[bytes[at + 3] as number] as number)
     for (; at < blockEnd; at++) weight += WEIGHTS[bytes[at] as number] as number
     unreadable += weight % IN_DOUBT
+    if (weight >= IN_DOUBT) broken += brokenPairs(bytes, start, from, blockEnd)
     doubtful += Math.floor(weight / IN_DOUBT)
-    if (unreadable > most) return false
+    if (unreadable + broken > most) return false
   }
   // Nearly all text is decided by now.
   return unreadable + doubtful <= most || isUtf8(bytes, start, end, most - unreadable)

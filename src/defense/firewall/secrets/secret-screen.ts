@@ -6,7 +6,7 @@
  * Rules: docs/firewall.md; jerry.md L4-C03, JF-080 to 082.
  * @module
  */
-import { type Controls, createControls } from '../controls.ts'
+import { type Controls, createControls, type FindByte, findByteAlone } from '../controls.ts'
 import {
   CONTROL_BYTES,
   CONTROLS_KEPT,
@@ -40,9 +40,6 @@ export type SecretScreen = {
   readonly findings: SecretFindings | undefined
 }
 
-/** Where a byte is first; -1: it is not there. */
-export type FindByte = (bytes: Uint8Array, byte: number) => number
-
 const ESC = 0x1b
 const SHORT_BYTES = 64
 
@@ -56,13 +53,13 @@ type Found = {
 /** What makes screens: tables and memory that all of them share. */
 export function createSecretScreens(
   tables: SecretTables,
-  findByte: FindByte = (bytes, byte) => bytes.indexOf(byte),
+  findByte: FindByte = findByteAlone,
 ): { open(): SecretScreen } {
   const work = new Uint8Array(SCREEN_WORK_BYTES)
   const text = new Uint8Array(SCREEN_WORK_BYTES)
   const out = new Uint8Array(SCREEN_WORK_BYTES)
   const lent = { text, out, findByte }
-  return { open: () => createSecretScreen(createSecretPass(tables, work), createControls(), lent) }
+  return { open: () => createSecretScreen(createSecretPass(tables, work), createControls(findByte), lent) }
 }
 
 /** `text` and `out` are lent to one call at a time. */

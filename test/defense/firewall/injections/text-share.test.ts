@@ -1,5 +1,6 @@
 /** What is worth reading as text, and what is none. */
 import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
 import t from 'tap'
 import { isReadable } from '../../../../src/defense/firewall/injections/text-share.ts'
 
@@ -43,5 +44,33 @@ t.test('characters that a window cuts are no dirt', (t) => {
   t.ok(isReadable(bytes, 0, 5))
   t.ok(isReadable(bytes, 0, 4))
   t.notOk(isReadable(bytes, 1, 3), 'but for what is nothing else')
+  t.end()
+})
+
+t.test('the share is counted as it is defined, whatever the bytes', (t) => {
+  const whole = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/g
+  const cutOff = /(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})$/
+  const unread = /[\x00-\x06\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\xff]/g
+  const answers = { yes: 0, no: 0 }
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(...'a\0é漢\u{1f600}', '\n'), { maxLength: 700, size: 'max' }),
+      fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 900, size: 'max' }),
+      fc.nat(4),
+      (text, noise, start) => {
+        const bytes = Buffer.from(text.join(''))
+        if (bytes.length <= start) return true
+        for (const [at, byte] of noise) bytes[at % bytes.length] = byte
+        const latin = bytes.subarray(start).toString('latin1')
+        const rest = latin.replace(whole, '').replace(cutOff, '')
+        const expected = (rest.match(unread)?.length ?? 0) <= Math.floor(latin.length / 3)
+        if (expected) answers.yes++
+        else answers.no++
+        return isReadable(bytes, start, bytes.length) === expected
+      },
+    ),
+    { numRuns: 1_000 },
+  )
+  t.ok(answers.yes > 50 && answers.no > 50, JSON.stringify(answers))
   t.end()
 })
