@@ -149,7 +149,13 @@ export async function runSchedule(device: Device, schedule: Schedule, lab?: Lab)
   perfect(link)
   note('a perfect link')
   const stuck = Symbol('stuck')
-  const limit = <T>(work: Promise<T>) => Promise.race([work, sleep(STUCK_MS).then(() => stuck)])
+  const limit = async <T>(work: Promise<T>) => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<symbol>((resolve) => {
+      timer = setTimeout(() => resolve(stuck), STUCK_MS)
+    })
+    return Promise.race([work, late]).finally(() => clearTimeout(timer))
+  }
   const states = await limit(jobs)
   const again = typeof states === 'symbol' ? [] : await limit(askAgain(client, states as JobState[]))
   if (typeof states === 'symbol') problems.push(`stuck: ${client.states.map(stateOf).join('; ')}`)
