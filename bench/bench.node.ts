@@ -4,6 +4,7 @@
  * makes the exit code 1. `npm run bench [-- NAME...]` with exec, processor, cold, bytes, links, throughput, memory, start, tarpit, record, branch, lag, gate, firewall.
  * @module
  */
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -21,12 +22,12 @@ import { gate } from './gate.node.ts'
 import { holdAll, type Intruder, intrude } from './intruders.node.ts'
 import { lagOfExec, lagOfShell, worstLag } from './lag.node.ts'
 import { comingBack } from './links.node.ts'
+import { median } from './median.ts'
 import { type SshPeer, startSsh } from './peers/ssh.node.ts'
 import { processor } from './processor.node.ts'
 import { starts } from './start.node.ts'
+import { settledKib, throughput } from './throughput.node.ts'
 
-const MIB = 1_048_576
-const GIB = 1_073_741_824
 /** By then an idle daemon has given back what its start left behind. */
 const SETTLED_MS = 15_000
 const PAUSE_MS = 300
@@ -40,11 +41,6 @@ type Result = {
   readonly detail: string
 }
 const results: Result[] = []
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
-}
 
 /** `isCeiling`: the value must not be above the bound; else not below. */
 function record(
@@ -174,70 +170,8 @@ async function bytes(device: Device): Promise<void> {
   }
 }
 
-async function pipedThroughput(device: Device): Promise<number> {
-  const child = spawn(
-    '/bin/sh',
-    ['-c', `exec "$0" exec -- head -c ${GIB} /dev/zero | wc -c`, device.program],
-    { cwd: device.directory, stdio: ['ignore', 'pipe', 'inherit'] },
-  )
-  const began = performance.now()
-  let text = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    text += chunk
-  })
-  await once(child, 'close')
-  if (Number(text) !== GIB) throw new Error(`1 GiB came as ${text.trim()} bytes.`)
-  return performance.now() - began
-}
-
-async function throughput(device: Device, ssh: SshPeer | undefined): Promise<void> {
-  // What the first command brings in, the rules foremost, stays; it is no part of what a gigabyte costs.
-  const freshKib = device.anonymousKib()
-  await pipedThroughput(device)
-  const idleKib = await settledKib(device)
-  const ours: number[] = []
-  const theirs: number[] = []
-  let mostKib = 0
-  const watch = setInterval(() => {
-    mostKib = Math.max(mostKib, device.anonymousKib())
-  }, 50)
-  for (let round = 0; round < 5; round++) {
-    ours.push(await pipedThroughput(device))
-    if (ssh !== undefined) theirs.push((await ssh.throughput(GIB)).ms)
-  }
-  clearInterval(watch)
-  const rate = (ms: number) => `${((GIB / MIB / ms) * 1_000).toFixed(0)} MiB/s`
-  if (ssh !== undefined)
-    record(
-      '1 GiB of stdout, throughput / ssh',
-      median(theirs) / median(ours),
-      'x',
-      0.8,
-      false,
-      `${rate(median(ours))} and ${rate(median(theirs))}`,
-    )
-  record(
-    'anonymous memory above idle during 1 GiB',
-    (mostKib - idleKib) / 1_024,
-    ' MiB',
-    8,
-    true,
-    `idle ${(freshKib / 1_024).toFixed(1)} MiB before anybody came, ${(idleKib / 1_024).toFixed(1)} MiB since`,
-  )
-}
-
 const leaveAll = (intruders: readonly Intruder[]) => Promise.all(intruders.map((one) => one.leave()))
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
-/** The least of some readings: garbage that waits for its collection is nobody's cost. */
-async function settledKib(device: Device): Promise<number> {
-  let least = Number.POSITIVE_INFINITY
-  for (let reading = 0; reading < 24; reading++) {
-    await pause(500)
-    least = Math.min(least, device.anonymousKib())
-  }
-  return least
-}
 
 /** A thousand strangers, ten at a time; how many of them were reset. */
 async function thousandIntruders(port: number): Promise<number> {
@@ -438,7 +372,7 @@ async function main(names: readonly string[]): Promise<void> {
       )
     if (wants('processor')) await processor(device, () => connectTo(device), record)
     if (wants('start')) await starts(record)
-    if (wants('throughput')) await throughput(device, ssh)
+    if (wants('throughput')) await throughput(device, ssh, record)
     if (wants('bytes')) await bytes(device)
     if (wants('links')) await comingBack(device, record)
     if (wants('exec')) await warmExec(device, ssh)

@@ -3,12 +3,14 @@
  * review and the merge of many files, through the command line as its user has them.
  * @module
  */
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '../src/client/client.node.ts'
 import type { Device } from './device.node.ts'
+import { median } from './median.ts'
 
 const WARM_UP = 200
 const ROUNDS = 10
@@ -28,11 +30,6 @@ export type BranchCost = {
   readonly diffMs: number
   readonly mergeMs: number
   readonly dropMs: number
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
 async function timedMs(work: () => Promise<unknown>): Promise<number> {

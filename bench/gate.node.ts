@@ -4,12 +4,14 @@
  * the way without a gate is the same program on the device.
  * @module
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { Client } from '../src/client/client.node.ts'
 import type { Record } from './bytes.node.ts'
 import { type Device, startDevice } from './device.node.ts'
+import { median } from './median.ts'
 
 const ROUNDS = 5
 const BODY_BYTES = 1_073_741_824
@@ -33,11 +35,6 @@ const server = require('node:http').createServer((request, response) => {
 })
 server.listen(0, '127.0.0.1', () => console.log(server.address().port))
 `
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
-}
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 

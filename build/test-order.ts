@@ -10,7 +10,6 @@ import type { Lane } from './run-files.node.ts'
  * not answer, a link is silent, a drain ends, an answer never comes. So they run beside the others. The longest first.
  */
 export const WAITING: readonly string[] = [
-  'test/links/history.node.test.ts',
   'test/bench/soak.node.test.ts',
   'test/integration/disk-slow.node.test.ts',
   'test/integration/mcp-policy.node.test.ts',
@@ -41,6 +40,7 @@ export const LONGEST: readonly string[] = [
   'test/defense/gate-work.test.ts',
   'test/integration/agentic-risks.node.test.ts',
   'test/integration/at-most-once.node.test.ts',
+  'test/links/history.node.test.ts',
 ]
 
 /** Lanes of these files. @param jobs how many run at once of those that do not sleep */

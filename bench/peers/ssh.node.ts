@@ -36,7 +36,7 @@ export interface SshPeer {
   /** A command over the open ControlMaster. */
   warmExec(args: readonly string[]): Promise<SshRun>
   /** Sends `bytes` zeros from the server to the client, over a cold connection, and counts what arrived. */
-  throughput(bytes: number): Promise<{ readonly bytes: number; readonly ms: number }>
+  throughput(bytes: number, source?: string): Promise<{ readonly bytes: number; readonly ms: number }>
   /** Ends the server and every connection, and removes the temporary directory. */
   stop(): Promise<void>
 }
@@ -152,8 +152,8 @@ export async function startSsh(sshd = '/usr/sbin/sshd'): Promise<SshPeer | undef
         '--',
         quoted(args),
       ]),
-    async throughput(bytes) {
-      const command = ['ssh', ...options(port), target, '--', `head -c ${bytes} /dev/zero`]
+    async throughput(bytes, source = '/dev/zero') {
+      const command = ['ssh', ...options(port), target, '--', `head -c ${bytes} ${source}`]
       // wc reads the pipe: it costs less than any loop here, and a shell joins them without a copy through this process.
       const result = await run(['-c', `${quoted(command)} | wc -c`], '/bin/sh')
       if (result.code !== 0) throw new Error(`ssh did not carry ${bytes} bytes: ${result.stderr.trim()}`)

@@ -110,7 +110,7 @@ export const HOUR_MS = 3_600_000
 export const LEASE_BYTES = 1_048_576
 
 /** The thread that passes bytes: starts in some 20 ms and takes 5 to 9 MiB; it stays while connections come and go. */
-export const RELAY_IDLE_MS = 30_000
+export const RELAY_IDLE_MS = 5_000
 export const RELAY_HEAP_MIB = 24
 /** nice(2): where a processor is shared, the daemon itself comes first. */
 export const RELAY_NICE = 5

@@ -36,8 +36,8 @@ export const COMMAND_UMASK = 0o022
 export const LAUNCHER_HEAP_MIB = 16
 /** The keeper thread makes a few hundred small strings for a session. */
 export const KEEPER_HEAP_MIB = 16
-/** It starts in some 20 ms and takes 3 MiB: it stays while sessions come one after the other. */
-export const KEEPER_IDLE_MS = 30_000
+/** It starts in some 20 ms and takes 6 MiB: it stays while sessions come one after the other. */
+export const KEEPER_IDLE_MS = 5_000
 /** What the first process of a session has to say takes a millisecond: later it is taken for lost. */
 export const INIT_ANSWER_MS = 2_000
 /** Sockets that the gate listens on in one session: IPv4 and IPv6 of 64 ports, and some that are for one address. */
@@ -136,8 +136,8 @@ export const BRANCH_HEAP_MIB = 768
 export const BRANCH_THREADS = 4
 export const BRANCH_LOOKS = 3
 export const BRANCH_OWN_LOOKS = 2
-/** It starts in some 30 ms: it stays while somebody reviews. */
-export const BRANCH_IDLE_MS = 30_000
+/** It starts in some 30 ms and takes 6 MiB: it stays while a branch is looked through. */
+export const BRANCH_IDLE_MS = 5_000
 /** Files of a dropped branch that are removed before the thread looks whether there is something else to do: some 10 ms. */
 export const BRANCH_REMOVED_AT_ONCE = 1_024
 /** A path in a branch: four times PATH_MAX. Each directory is looked up from its root, so time grows with its square. */
