@@ -4,7 +4,8 @@
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { changeConfig, install, type Json, sassEdge, startDaemon } from './daemon.node.ts'
@@ -27,6 +28,8 @@ ess_cert_id_chain = no
 extendedKeyUsage = critical,timeStamping
 [ plain ]
 extendedKeyUsage = serverAuth
+[ web ]
+subjectAltName = IP:127.0.0.1
 [ authority ]
 basicConstraints = critical,CA:TRUE
 `
@@ -83,13 +86,18 @@ function authority(t: Test): string | undefined {
   make('ca', 'ca', 'authority')
   make('tsa', 'ca', 'stamping')
   make('other', 'other', 'authority')
+  make('web', 'ca', 'web')
   return directory
 }
 
 /** The authority as a web service; `spoil` changes its answers. */
-async function serve(t: Test, directory: string): Promise<{ url: string; spoil: (bytes: Buffer) => Buffer }> {
+async function serve(
+  t: Test,
+  directory: string,
+  scheme: 'http' | 'https' = 'http',
+): Promise<{ url: string; spoil: (bytes: Buffer) => Buffer }> {
   const service = { url: '', spoil: (bytes: Buffer) => bytes }
-  const server = createServer((request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
@@ -98,11 +106,17 @@ async function serve(t: Test, directory: string): Promise<{ url: string; spoil: 
       response.setHeader('content-type', 'application/timestamp-reply')
       response.end(service.spoil(readFileSync(join(directory, 'reply.tsr'))))
     })
-  })
+  }
+  const pem = (name: string) => readFileSync(join(directory, name))
+  const server =
+    scheme === 'http'
+      ? createServer(answer)
+      : createSecureServer({ key: pem('web.key'), cert: pem('web.pem') }, answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const address = server.address()
-  service.url = typeof address === 'object' && address !== null ? `http://127.0.0.1:${address.port}/` : ''
+  service.url =
+    typeof address === 'object' && address !== null ? `${scheme}://127.0.0.1:${address.port}/` : ''
   return service
 }
 
@@ -160,6 +174,22 @@ t.test('a record is stamped, the stamp is kept, and a chain that lost it is foun
     sequence: sequence - 1,
     reason: /another record than the one that the time stamp/,
   })
+})
+
+t.test('an authority over HTTPS is one that its caller trusts', async (t) => {
+  const tsa = authority(t)
+  if (tsa === undefined) return
+  const service = await serve(t, tsa, 'https')
+  const directory = await install(t)
+  const daemon = await startDaemon(t, directory)
+  await daemon.stop()
+  const anchor = (env: Record<string, string>) =>
+    sassEdge(['audit', 'anchor', '--tsa', service.url, '--tsa-certificate', join(tsa, 'ca.pem')], {
+      cwd: directory,
+      env,
+    })
+  t.match(await anchor({}), { stderr: /gave no time stamp/ }, 'the world does not know it')
+  t.match(await anchor({ NODE_EXTRA_CA_CERTS: join(tsa, 'ca.pem') }), { code: 0, stderr: '' })
 })
 
 t.test('what proves nothing is not kept, and says why', async (t) => {

@@ -8,6 +8,7 @@
 import { X509Certificate } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { readRecord } from '../../audit/chain.ts'
 import { lastRecords } from '../../audit/last-records.node.ts'
 import type { KnownHead } from '../../audit/verify.ts'
@@ -86,6 +87,9 @@ export async function askAuthority(url: string, request: Uint8Array): Promise<Ui
       { url },
       cause,
     )
+  // The program is started without the world's authorities, since nothing else asks for them: Node's own, and those that
+  // whoever calls this has added (NODE_EXTRA_CA_CERTS).
+  setDefaultCACertificates([...getCACertificates('bundled'), ...getCACertificates('extra')])
   let response: Response
   try {
     response = await fetch(url, {
