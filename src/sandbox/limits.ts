@@ -63,6 +63,12 @@ export const MOUNT_BUSY_TRIES = 50
 export const STARTING_FREE_ROUNDS = 16
 /** Then whoever a fork was made of unseen has come to light: it takes a tenth of a millisecond, and a moment off its turn. */
 export const SECOND_LOOK_MS = 5
+/**
+ * Without a list of all of a session's processes: each further look comes so many times as long after the one before, up to
+ * the last. Who forks from hand to hand and then stops is met before it has been there twice as long.
+ */
+export const LOOKS_FACTOR = 2
+export const LAST_LOOK_MS = 1_280
 /** Looks at who has just started until that is given up as endless. */
 export const STARTING_ROUNDS = 64
 /**

@@ -7,14 +7,21 @@
  * hand. Its start is told before that, and nobody waits for it before it is done, so its number is still its own.
  * Limits come after the start as well, as the daemon's own are not these: what was forked before is found in the groups,
  * and what was about to be, in that very moment, at a second look.
- * Without control groups its descendants are looked for, orphans among the children of the session's first process.
+ * Without control groups its descendants are looked for, orphans among the children of the session's first process, again
+ * and again for two seconds, since there is no list of them all.
  * Also part of the CommonJS text of the thread.
  * Sources: prlimit(2), cgroups(7), proc(5).
  * @module
  */
 
 import { ERRNO, O_CLOEXEC, type Syscalls } from '../kernel/syscalls.node.ts'
-import { SECOND_LOOK_MS, STARTING_FREE_ROUNDS, STARTING_ROUNDS } from '../limits.ts'
+import {
+  LAST_LOOK_MS,
+  LOOKS_FACTOR,
+  SECOND_LOOK_MS,
+  STARTING_FREE_ROUNDS,
+  STARTING_ROUNDS,
+} from '../limits.ts'
 import {
   type Fence,
   type GroupStart,
@@ -30,6 +37,8 @@ const O_PATH = 0o10000000
 /** Numbers of processes that are read at once. */
 const LIST_BYTES = 4_096
 const LINK_BYTES = 64
+/** Of /proc/PID/stat, counted behind the name. */
+const STARTTIME = 19
 const PROCESSES = Buffer.from('cgroup.procs\0')
 const MOST_PROCESSES = Buffer.from('pids.max\0')
 /** Of a list of threads: the one that writes. */
@@ -48,14 +57,19 @@ export interface LauncherBounds {
    */
   begin(words: Int32Array, base: number, pid: number): () => void
   /**
-   * The second look at who was started, once it is time: a fork takes its limits from its parent before anybody sees it
+   * Looks again at who was started, once it is time: a fork takes its limits from its parent before anybody sees it
    * (kernel/fork.c, copy_signal), so that the first look can miss it. @returns milliseconds until the next one; -1: none
    */
   lookAgain(): number
 }
 
-/** What the second look at a session needs; each start there is a look at those before it as well. */
-type Started = { readonly processes: number; readonly user: User; readonly dueMs: number }
+/** A session that is looked at again; each start there is a look at those before it as well. */
+type Started = {
+  readonly look: () => void
+  readonly dueMs: number
+  /** How long after this look the next one comes; undefined: it is the last. */
+  readonly nextMs: number | undefined
+}
 
 /** `self`: the number of this process. */
 export function createLauncherBounds(
@@ -72,6 +86,7 @@ export function createLauncherBounds(
   }))
   const limitsSecret = fence?.limitsSecret ?? 0n
   const had = new BigUint64Array(2)
+  const less = new BigUint64Array(2)
   // This thread goes where /proc is that of a session: the numbers here are those of the device.
   const proc = checked(libc.open('/proc', O_PATH | O_CLOEXEC, 0))
   const list = Buffer.from(new ArrayBuffer(LIST_BYTES))
@@ -79,19 +94,23 @@ export function createLauncherBounds(
   let lastPlace = HOME_NAMESPACES
   let isAway = homes.length > 0
   /**
-   * By the directory of their groups, whose look is due first stands first; a number that is another's by then lists
+   * By the directory of their groups, or the number of their first process: a directory that is another's by then lists
    * nobody, or who is bounded the same.
    */
-  const started = new Map<number, Started>()
+  const started = new Map<string, Started>()
 
   /** False: it has them already, or less, which is its own affair. Whoever has ended may have forked before. */
   function limitLate(pid: number): boolean {
     let isLate = false
-    for (const { resource, value, pair } of limits) {
+    for (const { resource, value } of limits) {
       const result = byNumber('prlimit64', pid, resource, 0, had, limitsSecret)
       if (result !== 0) return result === -ERRNO.ESRCH
-      if ((had[1] ?? 0n) <= value) continue
-      if (byNumber('prlimit64', pid, resource, pair, 0, limitsSecret) === 0) isLate = true
+      const [soft = 0n, hard = 0n] = had
+      if (hard <= value) continue
+      less.fill(value)
+      // What it has taken from itself stays taken.
+      if (soft < value) less[0] = soft
+      if (byNumber('prlimit64', pid, resource, less, 0, limitsSecret) === 0) isLate = true
     }
     return isLate
   }
@@ -187,22 +206,49 @@ export function createLauncherBounds(
     return children < 0 ? [] : numbersIn(children)
   }
 
-  function limitDescendants(pid: number, init: number, user: User): void {
-    const seen = new Set<number>([pid])
+  /** @param roots the program, and who takes in what it leaves */
+  function limitDescendants(roots: readonly number[], user: User): void {
+    const seen = new Set<number>(roots)
     for (let round = 0; round < STARTING_ROUNDS; round++) {
       const fresh: number[] = []
-      for (
-        let looked = [...childrenOf(pid), ...(init > 0 ? childrenOf(init) : [])];
-        looked.length > 0;
-        looked = looked.flatMap(childrenOf)
-      ) {
+      for (let looked = roots.flatMap(childrenOf); looked.length > 0; looked = looked.flatMap(childrenOf)) {
         looked = looked.filter((one) => !seen.has(one))
         for (const one of looked) seen.add(one)
         fresh.push(...looked)
       }
       if (fresh.length === 0) return
-      for (const one of fresh) limit(one, user)
+      asUser(user, () => fresh.filter(limitLate))
     }
+  }
+
+  function later(name: string, look: () => void, afterMs: number, nextMs: number | undefined): void {
+    started.set(name, { look, dueMs: performance.now() + afterMs, nextMs })
+  }
+
+  /**
+   * Without a group a look can miss who forks meanwhile, and whoever is missed once would never be bounded: it is done
+   * again, each time later, so that whoever forks on and on is met sooner or later, and whoever stops is at the next.
+   */
+  function lookAtDescendants(roots: readonly number[], init: number, user: User): void {
+    if (init <= 0) return
+    // Their numbers may be those of others by then.
+    const begun = roots.map(begunOf)
+    const look = () =>
+      limitDescendants(
+        roots.filter((root, index) => begun[index] !== undefined && begunOf(root) === begun[index]),
+        user,
+      )
+    later(`init ${init}`, look, SECOND_LOOK_MS, SECOND_LOOK_MS * LOOKS_FACTOR)
+  }
+
+  /** When a process began, in ticks: with its number, who it is. Undefined: it is gone. proc_pid_stat(5), starttime. */
+  function begunOf(pid: number): string | undefined {
+    const descriptor = byNumber('openat', proc, Buffer.from(`${pid}/stat\0`), O_CLOEXEC, 0)
+    if (descriptor < 0) return undefined
+    const count = Number(libc.read(descriptor, list, BigInt(LIST_BYTES)))
+    libc.close(descriptor)
+    const text = list.toString('latin1', 0, Math.max(0, count))
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')[STARTTIME]
   }
 
   /** 0 or the errno. */
@@ -243,8 +289,10 @@ export function createLauncherBounds(
       const user = { user: number, group: words[base + SLOT.group] ?? number }
       limit(pid, user)
       if (directory < 0 && (joined < 0 || nursery < 0)) {
-        if (limits.length > 0) limitDescendants(pid, init, user)
-        return () => {}
+        if (limits.length === 0) return () => {}
+        const roots = init > 0 ? [pid, init] : [pid]
+        limitDescendants(roots, user)
+        return () => lookAtDescendants(roots, init, user)
       }
       return () => {
         if (joined >= 0 && nursery >= 0) {
@@ -255,19 +303,26 @@ export function createLauncherBounds(
           takeOut(joined, init, user)
         }
         if (directory < 0 || limits.length === 0) return
-        limitAll(directory, processes, user)
-        started.delete(directory)
-        started.set(directory, { processes, user, dueMs: performance.now() + SECOND_LOOK_MS })
+        const look = () => limitAll(directory, processes, user)
+        look()
+        later(`${directory}`, look, SECOND_LOOK_MS, undefined)
       }
     },
     lookAgain() {
-      for (const [directory, { processes, user, dueMs }] of started) {
+      let leastMs = Number.POSITIVE_INFINITY
+      for (const [name, { look, dueMs, nextMs }] of [...started]) {
         const leftMs = dueMs - performance.now()
-        if (leftMs > 0) return Math.ceil(leftMs)
-        started.delete(directory)
-        limitAll(directory, processes, user)
+        if (leftMs > 0) leastMs = Math.min(leastMs, leftMs)
+        else {
+          started.delete(name)
+          look()
+          if (nextMs === undefined) continue
+          const isLast = nextMs >= LAST_LOOK_MS
+          later(name, look, nextMs, isLast ? undefined : nextMs * LOOKS_FACTOR)
+          leastMs = Math.min(leastMs, nextMs)
+        }
       }
-      return -1
+      return leastMs === Number.POSITIVE_INFINITY ? -1 : Math.ceil(leastMs)
     },
   }
 }

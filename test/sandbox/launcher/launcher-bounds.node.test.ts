@@ -91,6 +91,25 @@ t.test(
   },
 )
 
+t.test(
+  'without groups whoever a look has missed is met by a later one, and who has less keeps it',
+  async (t) => {
+    const init = await begin(t, 'sh', ['-c', 'read go; (ulimit -Sn 20; exec sleep 60) & sleep 60 & read go'])
+    const program = await begin(t, 'sleep', ['60'])
+    const all = bounds()
+    t.equal(all.lookAgain(), -1, 'nobody is started yet')
+    all.begin(request(WITHOUT, init.pid), 0, program.pid)()
+    init.stdin?.write('go\n')
+    const named = () =>
+      childrenOf(init.pid).filter((pid) => readFileSync(`/proc/${pid}/comm`, 'latin1') === 'sleep\n')
+    await until('both', () => named().length === 2)
+    const late = named()
+    t.ok(late.every((pid) => filesOf(pid) !== FILES))
+    await until('the last look', () => all.lookAgain() < 0)
+    t.strictSame(late.map(filesOf).sort(), [20, FILES])
+  },
+)
+
 t.test('a request elsewhere in the memory is read from its own place', async (t) => {
   const program = await begin(t, 'sleep', ['60'])
   const words = new Int32Array(64 + SLOT.groupProcesses + 1).fill(-1)
