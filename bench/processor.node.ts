@@ -8,6 +8,7 @@ import type { Client } from '../src/client/client.node.ts'
 import type { Record } from './bytes.node.ts'
 import type { Device } from './device.node.ts'
 import { measureFloor } from './floor.node.ts'
+import { median } from './median.ts'
 
 const WARM_UP = 2_000
 const ROUNDS = 5
@@ -51,7 +52,7 @@ export async function processor(
     ratios.push(us / floor)
     detail = `${us.toFixed(0)} us over ${floor} us in the last of ${ROUNDS} rounds`
   }
-  const ratio = ratios.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? Number.NaN
+  const ratio = median(ratios)
   record('processor time of a warm exec / posix_spawn + wait', ratio, 'x', 0.9, true, detail)
   const commands = WARM_UP + ROUNDS * COMMANDS
   record(

@@ -9,6 +9,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Record } from './bytes.node.ts'
+import { median } from './median.ts'
 
 export type StartTimes = {
   /** Medians, milliseconds. */
@@ -16,10 +17,6 @@ export type StartTimes = {
   readonly nodeMs: number
   /** Median of the ratios of each pair. */
   readonly ratio: number
-}
-
-function middle(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 async function untilItListens(program: string, directory: string): Promise<number> {
@@ -52,7 +49,7 @@ export async function startTimes(program: string, pairs = 20): Promise<StartTime
       daemon.push(await untilItListens(program, directory))
     }
     const ratios = daemon.map((elapsedMs, index) => elapsedMs / (node[index] ?? Number.NaN))
-    return { daemonMs: middle(daemon), nodeMs: middle(node), ratio: middle(ratios) }
+    return { daemonMs: median(daemon), nodeMs: median(node), ratio: median(ratios) }
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

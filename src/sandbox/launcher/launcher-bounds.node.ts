@@ -69,6 +69,8 @@ type Started = {
   readonly dueMs: number
   /** How long after this look the next one comes; undefined: it is the last. */
   readonly nextMs: number | undefined
+  /** Without groups: whose descendants are looked for, by when they began. */
+  readonly roots?: Map<number, string> | undefined
 }
 
 /** `self`: the number of this process. */
@@ -221,24 +223,29 @@ export function createLauncherBounds(
     }
   }
 
-  function later(name: string, look: () => void, afterMs: number, nextMs: number | undefined): void {
-    started.set(name, { look, dueMs: performance.now() + afterMs, nextMs })
+  function later(name: string, afterMs: number, start: Omit<Started, 'dueMs'>): void {
+    started.set(name, { ...start, dueMs: performance.now() + afterMs })
   }
 
   /**
    * Without a group a look can miss who forks meanwhile, and whoever is missed once would never be bounded: it is done
    * again, each time later, so that whoever forks on and on is met sooner or later, and whoever stops is at the next.
    */
-  function lookAtDescendants(roots: readonly number[], init: number, user: User): void {
+  function lookAtDescendants(pid: number, init: number, user: User): void {
     if (init <= 0) return
-    // Their numbers may be those of others by then.
-    const begun = roots.map(begunOf)
-    const look = () =>
-      limitDescendants(
-        roots.filter((root, index) => begun[index] !== undefined && begunOf(root) === begun[index]),
-        user,
-      )
-    later(`init ${init}`, look, SECOND_LOOK_MS, SECOND_LOOK_MS * LOOKS_FACTOR)
+    const name = `init ${init}`
+    // Those before it there as well: what they have forked is no orphan as long as they run.
+    const roots = started.get(name)?.roots ?? new Map<number, string>()
+    for (const root of [pid, init]) {
+      const begun = begunOf(root)
+      if (begun !== undefined) roots.set(root, begun)
+    }
+    const look = () => {
+      // Their numbers may be those of others by now.
+      for (const [root, begun] of roots) if (begunOf(root) !== begun) roots.delete(root)
+      limitDescendants([...roots.keys()], user)
+    }
+    later(name, SECOND_LOOK_MS, { look, roots, nextMs: SECOND_LOOK_MS * LOOKS_FACTOR })
   }
 
   /** When a process began, in ticks: with its number, who it is. Undefined: it is gone. proc_pid_stat(5), starttime. */
@@ -290,9 +297,8 @@ export function createLauncherBounds(
       limit(pid, user)
       if (directory < 0 && (joined < 0 || nursery < 0)) {
         if (limits.length === 0) return () => {}
-        const roots = init > 0 ? [pid, init] : [pid]
-        limitDescendants(roots, user)
-        return () => lookAtDescendants(roots, init, user)
+        limitDescendants(init > 0 ? [pid, init] : [pid], user)
+        return () => lookAtDescendants(pid, init, user)
       }
       return () => {
         if (joined >= 0 && nursery >= 0) {
@@ -305,12 +311,13 @@ export function createLauncherBounds(
         if (directory < 0 || limits.length === 0) return
         const look = () => limitAll(directory, processes, user)
         look()
-        later(`${directory}`, look, SECOND_LOOK_MS, undefined)
+        later(`${directory}`, SECOND_LOOK_MS, { look, nextMs: undefined })
       }
     },
     lookAgain() {
       let leastMs = Number.POSITIVE_INFINITY
-      for (const [name, { look, dueMs, nextMs }] of [...started]) {
+      for (const [name, start] of [...started]) {
+        const { look, dueMs, nextMs } = start
         const leftMs = dueMs - performance.now()
         if (leftMs > 0) leastMs = Math.min(leastMs, leftMs)
         else {
@@ -318,7 +325,7 @@ export function createLauncherBounds(
           look()
           if (nextMs === undefined) continue
           const isLast = nextMs >= LAST_LOOK_MS
-          later(name, look, nextMs, isLast ? undefined : nextMs * LOOKS_FACTOR)
+          later(name, nextMs, { ...start, nextMs: isLast ? undefined : nextMs * LOOKS_FACTOR })
           leastMs = Math.min(leastMs, nextMs)
         }
       }

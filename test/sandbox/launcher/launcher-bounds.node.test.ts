@@ -110,6 +110,26 @@ t.test(
   },
 )
 
+t.test('without groups the next start there does not take an earlier one out of sight', async (t) => {
+  const init = await begin(t, 'sleep', ['60'])
+  const first = await begin(t, 'sh', ['-c', 'sleep 60 & read go'])
+  const second = await begin(t, 'sleep', ['60'])
+  await until('a fork', () => childrenOf(first.pid).length === 1)
+  const late = childrenOf(first.pid)
+  const syscalls = loadSyscalls()
+  // The first look of each misses everybody.
+  let isBlind = true
+  const byNumber: typeof syscalls.byNumber = (name, ...args) =>
+    isBlind && name === 'prlimit64' ? 0 : syscalls.byNumber(name, ...args)
+  const limits: Fence['limits'] = [[RLIMIT_NOFILE, FILES]]
+  const all = createLauncherBounds({ ...syscalls, byNumber }, fenceWith(limits), NO_GROUPS, process.pid)
+  for (const { pid } of [first, second]) all.begin(request(WITHOUT, init.pid), 0, pid)()
+  isBlind = false
+  t.ok(late.every((pid) => filesOf(pid) !== FILES))
+  await until('the last look', () => all.lookAgain() < 0)
+  t.strictSame(late.map(filesOf), [FILES])
+})
+
 t.test('a request elsewhere in the memory is read from its own place', async (t) => {
   const program = await begin(t, 'sleep', ['60'])
   const words = new Int32Array(64 + SLOT.groupProcesses + 1).fill(-1)
