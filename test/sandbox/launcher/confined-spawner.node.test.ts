@@ -53,11 +53,12 @@ async function make(launcherSource?: string): Promise<Confined | string> {
 }
 
 const isRoot = process.getuid?.() === 0
-/** Without the disks that other tests mount meanwhile for daemons of theirs. */
+/** Without what other tests mount meanwhile: disks for daemons of theirs, and what is in their temporary directories. */
 const mounts = () =>
   readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
     .filter((line) => !line.includes('/sass-edge-it-'))
+    .filter((line) => !line.includes(' /tmp/sass-') || line.includes(` ${place}`))
     .join('\n')
 const before = existsSync('/proc/self/mountinfo') ? mounts() : ''
 const made = await make()
