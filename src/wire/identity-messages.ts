@@ -81,7 +81,6 @@ export const delegateRequest = message('DelegateRequest', {
   ttl_seconds: defaulted(5, unsigned(DELEGATION_MAX_SECONDS), DELEGATION_SECONDS, 'at least 1'),
 })
 export type DelegateRequest = MessageValue<typeof delegateRequest>
-export type DelegateRequestInput = MessageInput<typeof delegateRequest>
 
 export const delegation = message('Delegation', {
   success: defaulted(1, bool, false),

@@ -4,8 +4,8 @@
  * @module
  */
 import { createBufferPool } from '../../src/base/buffer-pool.ts'
+import { publicKeyOf, signWith, verifyWith } from '../../src/base/crypto/ed25519.node.ts'
 import { sha256 } from '../../src/base/crypto/hash.ts'
-import { publicKeyOf, signEd25519, verifyEd25519 } from '../../src/base/crypto/sign.ts'
 import type { CborValue } from '../../src/base/encoding/cbor.ts'
 import { encodeHex } from '../../src/base/encoding/hex.ts'
 import { encodeUtf8 } from '../../src/base/encoding/utf8.ts'
@@ -682,7 +682,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
     ),
     enrolments,
     delegations: createDelegations(clock, random),
-    verify: verifyEd25519,
+    verify: verifyWith,
     roomToClear() {},
     egress: {
       destinations: () => [],
@@ -909,7 +909,7 @@ export function authOf(change: AuthChange = {}): CborValue {
   return authRequest.encode({
     agent_name: name,
     public_key: publicKeyOf(seedOf(keySeed)),
-    signature: signEd25519(seedOf(seed), authSigningInput(name, change.signedNonce ?? nonce, binding)),
+    signature: signWith(seedOf(seed), authSigningInput(name, change.signedNonce ?? nonce, binding)),
     nonce,
     resume_session_id: resume,
     window,

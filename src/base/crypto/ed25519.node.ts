@@ -1,6 +1,7 @@
 /**
  * Ed25519 (RFC 8032) by node:crypto over raw 32-byte keys: it signs in 25 us where a portable implementation takes
- * 330. Same signatures and verdicts as sign.ts, for every key that `checkPublicKey` lets in.
+ * 330. RFC 8032 section 5.1.7 leaves open whether the cofactor is multiplied in, and libraries differ: OpenSSL 3.5 does
+ * not, so that with the keys that `checkPublicKey` lets in there is one verdict (dalek's `verify_strict`).
  * @module
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'

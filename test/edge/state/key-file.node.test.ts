@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { ed25519 } from '@noble/curves/ed25519.js'
 import t from 'tap'
-import { publicKeyOf } from '../../../src/base/crypto/sign.ts'
 import {
   createKeyFiles,
   generateKeyPair,
@@ -29,7 +29,7 @@ t.test(
     t.equal(statSync(`${base}.pub`).size, 32)
     t.same(readPrivateKey(`${base}.key`), pair.seed)
     t.same(readPublicKey(`${base}.pub`), pair.publicKey)
-    t.same(publicKeyOf(pair.seed), pair.publicKey, 'both libraries agree')
+    t.same(ed25519.getPublicKey(pair.seed), pair.publicKey, 'both libraries agree')
     const key = createPrivateKey({
       key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), pair.seed]),
       format: 'der',

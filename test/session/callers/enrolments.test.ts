@@ -3,8 +3,8 @@
  * caller gets by it; keys that follow one another.
  */
 import t from 'tap'
+import { publicKeyOf, signWith } from '../../../src/base/crypto/ed25519.node.ts'
 import { sha256 } from '../../../src/base/crypto/hash.ts'
-import { publicKeyOf, signEd25519 } from '../../../src/base/crypto/sign.ts'
 import { encodeBase64Url } from '../../../src/base/encoding/base64.ts'
 import { encodeHex } from '../../../src/base/encoding/hex.ts'
 import { KEY_OVERLAP_SECONDS } from '../../../src/limits.ts'
@@ -216,7 +216,7 @@ t.test('a key follows only where it has signed for this caller and this connecti
       .on(
         client.open(
           'RotateKey',
-          keyRotation.encode({ public_key: publicKeyOf(seed), signature: signEd25519(seed, signed) }),
+          keyRotation.encode({ public_key: publicKeyOf(seed), signature: signWith(seed, signed) }),
         ),
       )
       .at(-1)

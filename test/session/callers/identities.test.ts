@@ -3,7 +3,7 @@
  * @module
  */
 import t from 'tap'
-import { publicKeyOf, signEd25519, verifyEd25519 } from '../../../src/base/crypto/sign.ts'
+import { publicKeyOf, signWith, verifyWith } from '../../../src/base/crypto/ed25519.node.ts'
 import { checkProof, createIdentities } from '../../../src/session/callers/identities.ts'
 import { authSigningInput } from '../../../src/wire/auth-input.ts'
 import type { AuthRequest } from '../../../src/wire/messages.ts'
@@ -24,14 +24,14 @@ function request(change: Partial<AuthRequest> & { seed?: number; signed?: Uint8A
   return {
     agent_name,
     public_key: publicKeyOf(seedOf(seed)),
-    signature: signEd25519(seedOf(seed), input),
+    signature: signWith(seedOf(seed), input),
     nonce: NONCE,
     ...rest,
   } as AuthRequest
 }
 
 const check = (asked: AuthRequest, binding: Uint8Array | undefined = BINDING) =>
-  checkProof(asked, identities, binding, verifyEd25519)
+  checkProof(asked, identities, binding, verifyWith)
 
 t.test('the right key under its name is let in, with name, role and set from the list', (t) => {
   t.match(check(request()), { ok: true, caller: { name: 'bot', role: 'agent', capability: 'small' } })
@@ -85,7 +85,7 @@ t.test('a signature holds for one name, one nonce and one connection', (t) => {
 })
 
 t.test('without a channel binding nobody is let in', (t) => {
-  t.match(checkProof(request(), identities, undefined, verifyEd25519), { ok: false, code: 'AUTH_INVALID' })
+  t.match(checkProof(request(), identities, undefined, verifyWith), { ok: false, code: 'AUTH_INVALID' })
   t.end()
 })
 
@@ -93,7 +93,7 @@ t.test(
   'where clients show certificates, the name in it is the only one that the key may be used with',
   (t) => {
     const shown = (name: string, asked = request()) =>
-      checkProof(asked, identities, BINDING, verifyEd25519, name)
+      checkProof(asked, identities, BINDING, verifyWith, name)
     t.match(shown('bot'), { ok: true, caller: { name: 'bot' } })
     for (const name of ['boss', 'Bot', 'bot ', ''])
       t.match(shown(name), { ok: false, code: 'TLS_CLIENT_CERT_INVALID' }, JSON.stringify(name))
