@@ -16,6 +16,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -320,11 +321,31 @@ t.test('a repository without a name of one is looked at twice', { skip }, (t) =>
     writeFileSync(join(path, 'half/config'), '[core]\n\tfsmonitor = ./evil\n')
     mkdirSync(join(path, 'plain'))
     writeFileSync(join(path, 'plain/config'), '')
+    // Split in two: git takes the pair for one, and neither half has all of its marks.
+    mkdirSync(join(path, 'shared/objects'), { recursive: true })
+    mkdirSync(join(path, 'shared/refs'))
+    writeFileSync(join(path, 'shared/objects/.keep'), '')
+    writeFileSync(join(path, 'shared/refs/.keep'), '')
+    writeFileSync(join(path, 'shared/config'), '[core]\n\tfsmonitor = ./evil\n')
+    mkdirSync(join(path, 'docs/img'), { recursive: true })
+    writeFileSync(join(path, 'docs/img/HEAD'), 'ref: refs/heads/main\n')
+    writeFileSync(join(path, 'docs/img/commondir'), '../../shared\n')
+    // A link within the branch, and one through it that ends outside.
+    mkdirSync(join(path, 'a/b/c'), { recursive: true })
+    symlinkSync('../../..', join(path, 'a/b/c/up'))
+    symlinkSync('b/c/up/../etc/shadow', join(path, 'a/innocent'))
   })
+  const leaving = surveyBranch(syscalls, made.directory, made.branch)
+    .changes.filter(({ flags }) => flags.includes('leaves_root'))
+    .map(({ path }) => Buffer.from(path).toString())
+  t.strictSame(leaving, ['a/innocent'])
   const flagged = surveyBranch(syscalls, made.directory, made.branch)
     .changes.filter(({ flags }) => flags.includes('runs_on_host'))
     .map(({ path }) => Buffer.from(path).toString())
-  for (const path of ['data/HEAD', 'data/config', 'data/hooks/post-checkout', 'half/HEAD', 'half/config'])
+  for (const path of [
+    ...['data/HEAD', 'data/config', 'data/hooks/post-checkout', 'half/HEAD', 'half/config'],
+    ...['shared/config', 'docs/img/HEAD', 'docs/img/commondir'],
+  ])
     t.ok(flagged.includes(path), path)
   t.notOk(flagged.some((path) => path.startsWith('plain') || path.startsWith('data/refs')))
   t.end()

@@ -1,49 +1,26 @@
 /**
- * What a human has to look at twice: files that the host runs or obeys without being asked, and rights that outlive the
- * branch.
- * Sources: systemd.unit(5), crontab(5), sudoers(5), ld.so(8), udev(7), sshd(8), githooks(5), gitmodules(5), bash(1); the
- * list of files that sandboxes of coding agents protect.
+ * What a human has to look at twice: files that the host runs or obeys without being asked, repositories of git that are
+ * not called so, links that lead out, and rights that outlive the branch.
+ * Sources: inode(7), symlink(7), capabilities(7), gitrepository-layout(5).
  * @module
  */
 
 import { isAccessList } from '../files/attributes-text.ts'
 import type { FileFacts, Flag } from '../files/changes.ts'
-import { type BytePath, bytePath, namePath, parentPath } from '../files/paths.ts'
+import { type BytePath, bytePath } from '../files/paths.ts'
+import { hostObeys } from './host-obeys.ts'
 
-/** Matched against the absolute path. Names of directories stand for all beneath. */
-const RUNS_ON_HOST: readonly RegExp[] = [
-  // Version control, editors and tools that run what a repository tells them to.
-  /\/\.git\/(?:hooks|config|config\.worktree|info\/attributes|modules\/.*\/(?:hooks|config))(?:\/|$)/,
-  /\/\.git$|\/\.(?:gitmodules|gitattributes|gitconfig|envrc|mcp\.json|ripgreprc|npmrc|yarnrc|yarnrc\.yml|pypirc)$/,
-  /\/\.(?:vscode|idea|husky|githooks|devcontainer|github\/workflows|gitlab-ci\.yml)(?:\/|$)/,
-  /\/\.config\/(?:git|autostart|systemd|fish|environment\.d|nvim|pip|containers|direnv)(?:\/|$)/,
-  /\/\.(?:pre-commit-config\.yaml|lefthook\.ya?ml|vimrc|gvimrc|exrc|vim|nvimrc|emacs|emacs\.d|dir-locals\.el|nanorc)(?:\/|$)/,
-  /\/(?:\.gdbinit|\.gdbearlyinit|\.lldbinit|\.cgdb|\.pdbrc|\.pythonrc\.py|sitecustomize\.py|usercustomize\.py|\.irbrc|\.Rprofile)(?:\/|$)/,
-  /\/(?:\.cargo\/(?:config|config\.toml|credentials(?:\.toml)?)|rust-toolchain(?:\.toml)?|\.bazelrc|\.condarc|pip\.conf|\.curlrc|\.wgetrc)$/,
-  /\/[^/]+\.pth$/,
-  // Whom it trusts, and by which keys it is somebody elsewhere.
-  /\/\.(?:sass-edge|kube|aws|docker|gnupg|azure)(?:\/|$)|\/\.(?:netrc|rhosts|shosts|forward|k5login|pgpass|my\.cnf|screenrc|tmux\.conf|git-credentials)$/,
-  // Instructions that agents of a person follow.
-  /\/(?:CLAUDE(?:\.local)?|AGENTS?|GEMINI|CONVENTIONS|copilot-instructions)\.md$/i,
-  /\/\.(?:claude|cursor|windsurf|codex|gemini|continue|aider[^/]*|clinerules|roo|kiro|agents|junie)(?:\/|$)|\/\.(?:cursorrules|windsurfrules|goosehints)$/,
-  // Shells and logins.
-  /\/\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout)$/,
-  /\/\.(?:kshrc|cshrc|tcshrc|login|logout|xinitrc|xsession|xsessionrc|xprofile|inputrc|pam_environment)$/,
-  /\/\.ssh\/(?:authorized_keys2?|config|rc|environment)$/,
-  /\/etc\/(?:profile|bash\.bashrc|bashrc|zshrc|environment|rc\.local|inittab|crontab|anacrontab|fstab)$/,
-  /\/etc\/(?:profile\.d|zsh|init\.d|rc\d?\.d|rcS\.d|init|cron\.[a-z]+|udev|systemd|xdg\/autostart|pam\.d)(?:\/|$)/,
-  /\/etc\/(?:sudoers|sudoers\.d|doas\.conf|passwd|shadow|group|gshadow|pam\.conf|polkit-1)(?:\/|$)/,
-  /\/etc\/(?:ld\.so\.preload|ld\.so\.conf|ld\.so\.conf\.d|modprobe\.d|modules|modules-load\.d|sysctl\.conf|sysctl\.d)(?:\/|$)/,
-  /\/etc\/(?:ssh|apt\/apt\.conf\.d|dpkg|logrotate\.d|network\/if-[a-z-]+\.d|NetworkManager\/dispatcher\.d|dhcp)(?:\/|$)/,
-  /\/(?:usr\/lib|usr\/local\/lib|lib|run|usr\/local\/share|usr\/share)\/(?:systemd|udev|dbus-1|polkit-1|environment\.d|tmpfiles\.d|binfmt\.d)(?:\/|$)/,
-  /\/var\/spool\/(?:cron|at|anacron)(?:\/|$)/,
-  /\/(?:boot|efi)\//,
+/**
+ * What git looks for to take a directory for a repository, each of these: of a worktree, and of what it shares with
+ * others, only one half lies in one place.
+ */
+const MAKES_REPOSITORY: readonly (readonly BytePath[])[] = [
+  ['objects', 'refs'],
+  ['HEAD', 'commondir'],
 ]
-
-/** What git looks for to take a directory for a repository, and what it obeys in one. */
-const MAKES_REPOSITORY: readonly BytePath[] = ['HEAD', 'objects', 'refs']
+/** And what it obeys in one. */
 const OBEYED_IN_REPOSITORY: ReadonlySet<BytePath> = new Set([
-  ...['HEAD', 'config', 'config.worktree', 'commondir', 'gitdir', 'hooks', 'info', 'modules'],
+  ...['HEAD', 'config', 'config.worktree', 'commondir', 'gitdir', 'hooks', 'info', 'modules', 'worktrees'],
 ])
 
 const SETUID = 0o4000
@@ -56,24 +33,28 @@ const FILE_CAPABILITY = 'security.capability'
 
 /** True for a directory that git takes for a repository, whatever it is called: it obeys what is configured in it. */
 export function isRepository(has: (name: BytePath) => boolean): boolean {
-  return MAKES_REPOSITORY.every(has)
+  return MAKES_REPOSITORY.some((names) => names.every(has))
 }
 
-/** True for what git obeys in one of these repositories. */
-export function isObeyed(repositories: ReadonlySet<BytePath>, path: BytePath): boolean {
-  if (repositories.size === 0) return false
-  for (let at = path; at !== ''; at = parentPath(at))
-    if (OBEYED_IN_REPOSITORY.has(namePath(at)) && repositories.has(parentPath(at))) return true
-  return false
+/** True for a name that git obeys, with all beneath it, where it lies directly in a repository. */
+export function isObeyedInRepository(name: BytePath): boolean {
+  return OBEYED_IN_REPOSITORY.has(name)
 }
 
-/** True where a link in `directory` (absolute) with this target leads out of `root` by its text. */
+/**
+ * True where a link in `directory` (absolute) with this target leads out of `root`, or may: what `..` leads to behind a
+ * name depends on that name, which can be a link itself. Without that no link leads out by others that do not.
+ */
 function leaves(root: BytePath, directory: BytePath, target: BytePath): boolean {
   const parts = target.startsWith('/') ? [] : directory.split('/').filter((part) => part !== '')
+  let hasDescended = target.startsWith('/')
   for (const part of target.split('/')) {
     if (part === '' || part === '.') continue
-    if (part === '..') parts.pop()
-    else parts.push(part)
+    if (part !== '..') {
+      hasDescended = true
+      parts.push(part)
+    } else if (hasDescended && root !== '/') return true
+    else parts.pop()
   }
   const path = `/${parts.join('/')}`
   return root !== '/' && path !== root && !path.startsWith(`${root}/`)
@@ -109,10 +90,6 @@ export function flagsOf(
   if (gained.includes(FILE_CAPABILITY)) flags.push('file_capability')
   if (gained.some(isAccessList)) flags.push('access_list')
   if (CONTROL.test(path)) flags.push('control_characters')
-  // By where it lies on the device, and by its name in the branch: what the root's own path is called says nothing.
-  const own = path.slice(root === '/' ? 0 : root.length)
-  const isMeant = (pattern: RegExp): boolean =>
-    pattern.test(own) || (pattern.test(path) && !pattern.test(`${root}/_`))
-  if (RUNS_ON_HOST.some(isMeant)) flags.push('runs_on_host')
+  if (hostObeys(root, path)) flags.push('runs_on_host')
   return flags
 }

@@ -28,7 +28,7 @@ import { findMoved, redirectedPath } from '../files/moved.node.ts'
 import { type BytePath, createPathBytes, joinPath, parentPath } from '../files/paths.ts'
 import { createReader, type FileAt } from '../files/reader.node.ts'
 import { type BaselineInput, createBaseline } from '../store/baseline.node.ts'
-import { flagsOf, isObeyed, isRepository } from './flags.ts'
+import { flagsOf, isObeyedInRepository, isRepository } from './flags.ts'
 
 export type WalkInput = BaselineInput & {
   readonly budget: SurveyBudget
@@ -75,8 +75,8 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
   const upper: UpperEntry[] = []
   const bytesOf = createPathBytes()
   const names = new Map<bigint, LinkedName[]>()
-  /** Directories that git takes for repositories. */
-  const repositories = new Set<BytePath>()
+  /** What git obeys in directories that it takes for repositories, and all beneath. */
+  const obeyed = new Set<BytePath>()
   /** Directories of the real tree that the branch has elsewhere, and where. */
   const moved = overlay === 'trusted' ? findMoved(files, upperRoot, realRoot) : new Map<BytePath, BytePath>()
 
@@ -115,7 +115,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       (name) => !before?.attributes.has(name) || change.attributes?.includes(name),
     )
     const flags = flagsOf(input.rootPath, whole, after, gained)
-    if (!flags.includes('runs_on_host') && isObeyed(repositories, path)) flags.push('runs_on_host')
+    if (!flags.includes('runs_on_host') && obeyed.has(path)) flags.push('runs_on_host')
     if (before?.type === 'file' && before.links > 1)
       if (change.kind === 'modified' || change.kind === 'retyped') flags.push('breaks_link')
     const whatItIs = { root: input.rootIndex, path: bytesOf(path), ...change, flags }
@@ -150,17 +150,22 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       const shown = new Set(names)
       const isThere = (name: BytePath) =>
         shown.has(name) || (real !== undefined && statName(real, name) !== undefined)
-      if (isRepository(isThere)) repositories.add(here.path)
+      const isRepositoryHere = isRepository(isThere)
+      const noteObeyed = (name: BytePath, path: BytePath): void => {
+        if (obeyed.has(here.path) || (isRepositoryHere && isObeyedInRepository(name))) obeyed.add(path)
+      }
       for (const name of names) {
         if (isPartialName(name) || (here.path === '' && input.hidden.has(name))) continue
         const path = joinPath(here.path, name)
         if (input.volatile.has(path)) continue
         const stats = statName(above, name)
         if (stats === undefined) throw fileError('read', path, -2)
+        noteObeyed(name, path)
         const next = entry(here, path, name, above, stats, real)
         if (next !== undefined) inner.push(next)
       }
-      if (here.isWhole && real !== undefined && here.base !== undefined) missing(here, shown, real)
+      if (here.isWhole && real !== undefined && here.base !== undefined)
+        missing(here, shown, real, noteObeyed)
     }
     withDirectory(files, upperRoot, here.path, (above) => {
       if (here.base === undefined) return look(above, undefined)
@@ -174,7 +179,12 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
   }
 
   /** What a directory that hides the real one does not have: deleted. */
-  function missing(here: Directory, shown: ReadonlySet<BytePath>, real: number): void {
+  function missing(
+    here: Directory,
+    shown: ReadonlySet<BytePath>,
+    real: number,
+    noteObeyed: (name: BytePath, path: BytePath) => void,
+  ): void {
     const base = here.base ?? ''
     for (const name of namesIn(real, base)) {
       const path = joinPath(here.path, name)
@@ -186,6 +196,7 @@ export function walkRoot(files: Files, input: WalkInput): RootSurvey {
       // In a copy nobody has deleted what came into being after it was made.
       const isNew = stats.birthtimeNs > input.baseNs && isChanged(stats)
       if (overlay === undefined && (isNew || here.isStill)) continue
+      noteObeyed(name, path)
       reportDeleted(path, inner, real, name, stats)
     }
   }

@@ -333,6 +333,41 @@ t.test('what has to be looked at twice', (t) => {
     ...['.aws/config', '.cargo/config.toml', '.pre-commit-config.yaml', 'lib/sitecustomize.py', 'x/evil.pth'],
     ...['CLAUDE.md', 'sub/agents.md', 'GEMINI.md', '.cursorrules', '.github/copilot-instructions.md'],
     ...['.claude/settings.json', '.cursor/rules/x.mdc', '.codex/config.toml', '.docker/config.json'],
+    ...[
+      '.zed/tasks.json',
+      'a.code-workspace',
+      '.opencode/x',
+      'opencode.json',
+      '.pnpmfile.cjs',
+      '.yarn/releases/y.cjs',
+    ],
+    ...['.gradle/init.gradle', 'lefthook.yml', '.hg/hgrc', '.psqlrc', '.local/bin/ls', '.ssh/id_ed25519'],
+    ...[
+      '.local/share/systemd/user/x.service',
+      '.config/Code/settings.json',
+      '.newest-tool.json',
+      'a/.tool-of-tomorrow/x',
+    ],
+    // What leads git to another directory, in which it obeys what is configured.
+    ...[
+      'wt/commondir',
+      '.git/worktrees/wt/commondir',
+      '.git/worktrees/wt/gitdir',
+      'x/config.worktree',
+      'sub/.git',
+    ],
+    ...[
+      '.git/rebase-merge/git-rebase-todo',
+      '.git/modules/a/config',
+      '.git/modules/a/hooks/x',
+      '.git/info/attributes',
+    ],
+    ...[
+      '.git/objects/info/alternates',
+      '.git/config.lock',
+      '.git/modules/objects/config',
+      'node_modules/a/.envrc',
+    ],
   ])
     t.strictSame(flags(path), ['runs_on_host'], path)
   for (const path of [
@@ -342,6 +377,29 @@ t.test('what has to be looked at twice', (t) => {
     'cargo/config.toml',
     'path.pths',
     'aws/config',
+    ...[
+      '.gitignore',
+      '.editorconfig',
+      '.cache/x/.y',
+      'node_modules/a/.whatever.json',
+      '.venv/lib/.z',
+      'bin/tool',
+    ],
+    ...[
+      '.git/objects/ab/cd',
+      '.git/HEAD',
+      '.git/index',
+      '.git/logs/HEAD',
+      '.git/refs/heads/config',
+      '.git/info/exclude',
+    ],
+    ...[
+      '.git/worktrees/wt/HEAD',
+      '.git/modules/a/index',
+      '.git/packed-refs',
+      '.git/MERGE_MSG',
+      '.github/README',
+    ],
   ])
     t.strictSame(flags(path), [], path)
   t.strictSame(flagsOf('/w', '/w/f', facts, ['system.posix_acl_access']), ['access_list'])
@@ -354,6 +412,13 @@ t.test('what has to be looked at twice', (t) => {
   t.strictSame(flags('a/l', { type: 'symlink', target: Buffer.from('../b') }), [])
   t.strictSame(flags('a/l', { type: 'symlink', target: Buffer.from('../../b') }), ['leaves_root'])
   t.strictSame(flags('l', { type: 'symlink', target: Buffer.from('/w/x') }), [])
+  t.strictSame(flags('a/l', { type: 'symlink', target: Buffer.from('.././b/c') }), [])
+  // What a name leads to is not seen in a text: behind one `..` can be anywhere.
+  for (const target of ['b/../c', '/w/b/../c', '../b/up/../../../etc/shadow'])
+    t.strictSame(flags('a/l', { type: 'symlink', target: Buffer.from(target) }), ['leaves_root'], target)
+  for (const path of ['/etc/gitconfig', '/etc/anything', '/usr/local/bin/x', '/boot/x'])
+    t.strictSame(flagsOf('/etc', path, facts, []), ['runs_on_host'], path)
+  t.strictSame(flagsOf('/home/u/.hidden', '/home/u/.hidden/src/x', facts, []), [])
   t.strictSame(flagsOf('/w', '/w/f', facts, ['security.capability']), ['file_capability'])
   const change: Change = { root: 0, path: Buffer.from('f'), kind: 'added', after: facts, flags: ['setuid'] }
   t.ok(isHeldBack(change))
