@@ -32,6 +32,24 @@ for family in range(1, 64):
         found["pairs"][family] = errno.errorcode[error.errno]
 print(json.dumps(found))
 `
+/** Asks for large buffers of every kind of socket, and for a huge page. */
+const GROWS = `import ctypes, json, os, socket
+grown = []
+for args in ((2, 1, 0), (2, 2, 0), (1, 1, 0), (16, 3, 0)):
+    with socket.socket(*args) as one:
+        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF, 32, 33):
+            before = [one.getsockopt(1, each) for each in (7, 8)]
+            one.setsockopt(1, option, 64 << 20)
+            if [one.getsockopt(1, each) for each in (7, 8)] != before: grown.append([args, option])
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+mapped = libc.mmap(None, 2 << 20, 3, 0x40022, -1, 0)
+huge = [ctypes.get_errno()]
+try: os.close(os.memfd_create("x", 4)); huge.append(0)
+except OSError as error: huge.append(error.errno)
+print(json.dumps([grown, huge]))
+`
 /** A server and whoever asks it, all in one session, whatever network that has. */
 const SERVES = `import http.server, socket, subprocess, sys, threading
 server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
@@ -73,6 +91,8 @@ for (const who of everyone(t))
     t.strictSame(found.netlink, [0, 15])
     for (const [family, told] of Object.entries(pairs))
       t.equal(told, family === '1' ? 'made' : 'EAFNOSUPPORT', `a pair of family ${family}`)
+
+    t.strictSame(JSON.parse(await daemon.python(GROWS)), [[], [1, 1]], 'buffers and pages')
 
     const programs = [
       ['ip', '/usr/sbin/ip', '-o', 'address'],

@@ -46,6 +46,7 @@ export const CALLS = Object.freeze({
   llistxattr: [195, 12],
   lseek: [8, 62],
   memfd_create: [319, 279],
+  mmap: [9, 222],
   name_to_handle_at: [303, 264],
   open: [2, NONE],
   openat: [257, 56],
@@ -58,6 +59,7 @@ export const CALLS = Object.freeze({
   setresgid: [119, 149],
   setresuid: [117, 147],
   setrlimit: [160, 164],
+  setsockopt: [54, 208],
   waitid: [247, 95],
   // No connection, no name, no message: there is no socket to begin with.
   socket: [41, 198, CONFINED],

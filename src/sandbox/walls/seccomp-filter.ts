@@ -6,7 +6,8 @@
  * Calls of another instruction set (32-bit, x32) all fail. It is the second layer: Landlock is the first.
  * A command in a branch makes sockets of four families only. Others do not exist for it, by the errno that the kernel has
  * for those that it was built without: programs know what to do then.
- * Sources: seccomp(2), linux/filter.h, linux/seccomp.h, linux/audit.h, linux/sched.h, socket(2), netlink(7).
+ * Sources: seccomp(2), linux/filter.h, linux/seccomp.h, linux/audit.h, linux/sched.h, socket(2), socket(7), netlink(7),
+ * mmap(2), memfd_create(2), shmget(2).
  * @module
  */
 
@@ -139,6 +140,32 @@ const TYPING_IOCTLS: readonly number[] = [0x5412, 0x541c]
 /** fcntl(2): with a lease, somebody who only reads a file makes everybody wait who wants to write it. F_SETLEASE, F_SETDELEG. */
 const LEASES: readonly number[] = [1024, 1040]
 
+/** asm-generic/socket.h, the level and SO_SNDBUF, SO_RCVBUF and what forces them. */
+const SOL_SOCKET = 1
+const BUFFER_OPTIONS: readonly number[] = [7, 8, 32, 33]
+/** asm-generic/hugetlb_encode.h and its users: MAP_HUGETLB, MFD_HUGETLB and SHM_HUGETLB. */
+const MAP_HUGETLB = 0x4_0000
+const MFD_HUGETLB = 0x4
+const SHM_HUGETLB = 0o4000
+
+/**
+ * Buffers of sockets keep their first size, and whoever asks for another hears that it is done, as a kernel answers who
+ * asks for too much: what waits in a netlink or a UDP socket counts for no session, and each could hold 8 MiB.
+ */
+const bufferChecks = (): Instruction[] => [
+  argument(1),
+  jump(JUMP_EQUAL, SOL_SOCKET, 'next', 'allow'),
+  argument(2),
+  ...BUFFER_OPTIONS.map((option) => jump(JUMP_EQUAL, option, 'nothing', 'next')),
+  jump(JUMP_EQUAL, 0, 'allow', 'allow'),
+]
+
+/** Huge pages are set aside by the device for a program of its own, and counted for nobody. */
+const noHugePages = (index: number, flag: number): Instruction[] => [
+  argument(index),
+  jump(JUMP_ANY_BIT, flag, 'forbid', 'allow'),
+]
+
 /** The last of them leads to `otherwise`. */
 const oneOf = (values: readonly number[], otherwise: Way): Instruction[] =>
   values.map((value, index) =>
@@ -207,6 +234,10 @@ export function commandFilter(machine: Machine, limitsSecret: bigint): Uint8Arra
       ['socketpair', [argument(0), ...oneOf([AF_UNIX], 'family')]],
       ['ioctl', [argument(1), ...noneOf(TYPING_IOCTLS)]],
       ['fcntl', [argument(1), ...noneOf(LEASES)]],
+      ['setsockopt', bufferChecks()],
+      ['mmap', noHugePages(3, MAP_HUGETLB)],
+      ['memfd_create', noHugePages(1, MFD_HUGETLB)],
+      ['shmget', noHugePages(2, SHM_HUGETLB)],
     ],
   )
 }

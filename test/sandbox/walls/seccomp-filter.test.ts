@@ -185,6 +185,22 @@ for (const machine of ['x64', 'arm64'] as const) {
     t.end()
   })
 
+  t.test(`on ${machine} no buffer of a socket grows, and no huge pages are taken`, (t) => {
+    const setsockopt = of(54, 208)
+    for (const option of [7, 8, 32, 33]) t.equal(ask(setsockopt, 3, 1, option), 'errno 0', `option ${option}`)
+    for (const option of [2, 9, 15, 20]) t.equal(ask(setsockopt, 3, 1, option), ALLOW)
+    for (const level of [0, 6, 41, 270]) t.equal(ask(setsockopt, 3, level, 8), ALLOW, 'of another level')
+    const [mmap, memfd, shmget] = [of(9, 222), of(319, 279), of(29, 194)]
+    t.equal(ask(mmap, 0, 4_096, 3, 0x22, -1, 0), ALLOW)
+    for (const size of [0, 21, 30])
+      t.equal(ask(mmap, 0, 4_096, 3, 0x4_0022 | (size << 26), -1, 0), 'errno 1', `of 2^${size} bytes`)
+    t.equal(ask(memfd, 0, 3), ALLOW)
+    t.equal(ask(memfd, 0, 5), 'errno 1')
+    t.equal(ask(shmget, 1, 4_096, 0o1666), ALLOW)
+    t.equal(ask(shmget, 1, 4_096, 0o5666), 'errno 1')
+    t.end()
+  })
+
   t.test(
     `on ${machine} nobody but the launcher changes the limit of core dumps, and all hear that it is done`,
     (t) => {
