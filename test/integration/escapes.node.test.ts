@@ -7,6 +7,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -200,6 +201,60 @@ async function escapes(t: Test, daemon: Branched): Promise<void> {
       (found['writable in /dev'] as string[]).filter((path) => !usual.includes(path)),
       [],
     )
+  })
+
+  await t.test('what the kernel tells root alone, of the whole device', async (t) => {
+    const names = [
+      'key-users',
+      'kpagecount',
+      'kpageflags',
+      'kpagecgroup',
+      'slabinfo',
+      'vmallocinfo',
+      'pagetypeinfo',
+    ]
+    const places = [
+      'kernel/slab',
+      'firmware/acpi',
+      'firmware/dmi',
+      'firmware/efi',
+      'devices/virtual/powercap',
+    ]
+    const here = names.filter((name) => existsSync(`/proc/${name}`))
+    t.ok(here.length > 0, `${here.length} files of /proc`)
+    const told = await daemon.python(`import json, os
+def read(path):
+    try:
+        with open(path, "rb", buffering=0) as file: return len(file.read(64))
+    except OSError: return 0
+def names(path):
+    try: return len(os.listdir(path))
+    except OSError: return 0
+nvmem = "/sys/bus/nvmem/devices"
+print(json.dumps([
+    [read("/proc/" + name) for name in ${JSON.stringify(names)}],
+    [names("/sys/" + name) for name in ${JSON.stringify(places)}],
+    [read(os.path.join(nvmem, one, "nvmem")) for one in (os.listdir(nvmem) if os.path.isdir(nvmem) else [])],
+]))
+`)
+    const [files, directories, memories] = JSON.parse(told) as number[][]
+    // To a user's daemon the kernel says no by itself, but for who uses keys and for names of what is public.
+    if (who.uid === 0)
+      t.strictSame(
+        files,
+        names.map(() => 0),
+      )
+    else
+      t.strictSame(
+        files?.slice(1),
+        names.slice(1).map(() => 0),
+      )
+    if (who.uid === 0)
+      t.strictSame(
+        directories,
+        places.map(() => 0),
+      )
+    t.ok(memories?.every((bytes) => bytes === 0))
   })
 
   await t.test('sockets of the device, by path and by name', async (t) => {

@@ -44,6 +44,9 @@ import type { GroupStart } from './launcher-memory.ts'
 /** The kernel's own period, and the least that it takes of one. */
 const CPU_PERIOD_US = 100_000
 const CPU_QUOTA_MIN_US = 1_000
+/** tcp(7), tcp_mem: pages of whatever size the machine has. Of the most that the device lets all take, sessions get one in so many. */
+const SMALLEST_PAGE_BYTES = 4_096
+const TCP_SHARE_OF_DEVICE = 4
 
 /** `cpuPercent`: of the time of all processors together; null: no bound. */
 export type GroupLimits = {
@@ -51,6 +54,8 @@ export type GroupLimits = {
   readonly processes: number | null
   readonly cpuPercent: number | null
 }
+
+const UNBOUNDED: GroupLimits = { memoryBytes: null, processes: null, cpuPercent: null }
 
 export interface SessionGroup extends SpawnGroup {
   close(): void
@@ -88,11 +93,22 @@ function bound({ version, memory, processes }: Controller, group: string, limits
     const swap = join(group, version === 2 ? 'memory.swap.max' : 'memory.memsw.limit_in_bytes')
     // Without it a limit would only move the excess to the swap.
     if (existsSync(swap)) writeFileSync(swap, version === 2 ? '0' : String(memoryBytes))
-    // Version 1 counts what waits in TCP sockets by itself.
-    const sockets = join(group, 'memory.kmem.tcp.limit_in_bytes')
-    if (version === 1 && existsSync(sockets)) writeFileSync(sockets, String(memoryBytes))
   }
+  if (memory && version === 1) boundConnections(group, memoryBytes)
   if (processes && limits.processes !== null) writeFileSync(join(group, 'pids.max'), String(limits.processes))
+}
+
+/**
+ * Version 1 counts what waits in TCP sockets by itself. The device has a bound of its own for all of them together, and
+ * whoever reached it would leave connections of the device, the daemon's among them, the smallest buffers: sessions stay
+ * below a part of it.
+ */
+function boundConnections(group: string, memoryBytes: number | null): void {
+  const sockets = join(group, 'memory.kmem.tcp.limit_in_bytes')
+  if (!existsSync(sockets)) return
+  const [, , mostPages = ''] = readFileSync('/proc/sys/net/ipv4/tcp_mem', 'latin1').split(/\s+/)
+  const share = Math.floor((Number(mostPages) * SMALLEST_PAGE_BYTES) / TCP_SHARE_OF_DEVICE)
+  writeFileSync(sockets, String(Math.min(memoryBytes ?? share, share)))
 }
 
 /**
@@ -139,7 +155,7 @@ function makeParent(controller: Controller, total: GroupLimits | undefined): str
   mkdirSync(parent, { mode: GROUP_MODE })
   const isHierarchical = join(parent, 'memory.use_hierarchy')
   if (controller.version === 1 && existsSync(isHierarchical)) writeFileSync(isHierarchical, '1')
-  if (total !== undefined) bound(controller, parent, total)
+  bound(controller, parent, total ?? UNBOUNDED)
   if (controller.version === 2) {
     const names = Object.entries({
       memory: controller.memory,

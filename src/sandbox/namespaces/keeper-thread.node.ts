@@ -31,7 +31,7 @@ import type {
 } from './namespace-plan.ts'
 import { INIT_NAME, INIT_STEPS, sessionInit, TOLD_BYTES } from './session-init.ts'
 import { createNetworkHome, makeNetwork, type NetworkHome, openListeners } from './session-network.node.ts'
-import { closeProc } from './view-memory.node.ts'
+import { closeProc, closeSys } from './view-memory.node.ts'
 import { type Held, mountView, type View } from './view-mounts.node.ts'
 
 /** linux/sched.h */
@@ -171,8 +171,10 @@ function build(
   const ofInit = `/proc/${held.initPid}/ns`
   const pid = keep(`${ofInit}/pid`, 0)
   const ipc = keep(`${ofInit}/ipc`, 0)
-  closeProc(kernel, view.root)
+  const isRoot = plan.userId === 0
+  closeProc(kernel, view.root, isRoot)
   if (!hasSys) showSys(ground, plan, view)
+  if (isRoot) closeSys(kernel, view.root)
   takeRoot(ground, view, root)
   return {
     descriptors: { mount, pid, ipc, network, networkRest: -1, gate, root, lifeline, initPid: held.initPid },

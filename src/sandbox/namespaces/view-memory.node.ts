@@ -12,7 +12,9 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -62,6 +64,15 @@ const PROC_HIDDEN: readonly string[] = [
   'scsi',
   'mtd',
 ]
+/** Of /proc and /sys: what the kernel lets root alone read, of the whole device and its hardware. */
+const PROC_OF_ROOT: readonly string[] = [
+  ...['key-users', 'kpagecount', 'kpageflags', 'kpagecgroup', 'slabinfo', 'vmallocinfo', 'pagetypeinfo'],
+]
+const SYS_OF_ROOT: readonly string[] = [
+  ...['kernel/slab', 'firmware/acpi', 'firmware/dmi', 'firmware/efi', 'devices/virtual/powercap'],
+]
+/** Memory that keeps without power: keys and numbers that a maker has burnt in. */
+const NVMEM_DEVICES = 'bus/nvmem/devices'
 /** A directory and a file with nothing in them. */
 const EMPTY = 'empty'
 const EMPTY_FILE = 'nothing'
@@ -165,19 +176,30 @@ export function makeMemory(kernel: Kernel, plan: NamespacePlan): ViewMemory {
   }
 }
 
-/** What of the session's /proc, which lies beneath `root`, is no business of its processes. */
-export function closeProc(kernel: Kernel, root: string): void {
+/** Shows nothing in the place of what is there. */
+function cover(kernel: Kernel, root: string, name: string): void {
+  const path = `${root}/${name}`
+  if (!existsSync(path)) return
+  const nothing = `${dirname(root)}/${statSync(path).isDirectory() ? EMPTY : EMPTY_FILE}`
+  kernel.mount(`cover /${name}`, nothing, path, '', MS_BIND, '')
+  kernel.change(path, MOUNT_ATTR_RDONLY, 0n)
+}
+
+/** What of the session's /proc, which lies beneath `root`, is no business of its processes; `isRoot`: they are root's. */
+export function closeProc(kernel: Kernel, root: string, isRoot: boolean): void {
   for (const name of PROC_READ_ONLY) {
     const path = `${root}/proc/${name}`
     if (!existsSync(path)) continue
     kernel.mount(`bind /proc/${name}`, path, path, '', MS_BIND | MS_REC, '')
     kernel.change(path, MOUNT_ATTR_RDONLY, 0n, true)
   }
-  for (const name of PROC_HIDDEN) {
-    const path = `${root}/proc/${name}`
-    if (!existsSync(path)) continue
-    const cover = `${dirname(root)}/${lstatSync(path).isDirectory() ? EMPTY : EMPTY_FILE}`
-    kernel.mount(`cover /proc/${name}`, cover, path, '', MS_BIND, '')
-    kernel.change(path, MOUNT_ATTR_RDONLY, 0n)
-  }
+  for (const name of [...PROC_HIDDEN, ...(isRoot ? PROC_OF_ROOT : [])]) cover(kernel, root, `proc/${name}`)
+}
+
+/** The same of its /sys, where its processes are root's. */
+export function closeSys(kernel: Kernel, root: string): void {
+  for (const name of SYS_OF_ROOT) cover(kernel, root, `sys/${name}`)
+  const devices = `sys/${NVMEM_DEVICES}`
+  if (!existsSync(`${root}/${devices}`)) return
+  for (const name of readdirSync(`${root}/${devices}`)) cover(kernel, root, `${devices}/${name}/nvmem`)
 }

@@ -56,6 +56,28 @@ t.test('a process that is put there is in it, and the group goes when it has gon
   again.close()
 })
 
+t.test(
+  'connections of all sessions together stay below a part of what the device has for them',
+  async (t) => {
+    const groups = openControlGroups()
+    const group = groups.open(NAME, { memoryBytes: 1 << 30, processes: null, cpuPercent: null })
+    t.teardown(() => {
+      group.close()
+      groups.closeAll()
+    })
+    const file = 'memory.kmem.tcp.limit_in_bytes'
+    const own = mountPoints('memory')
+      .map((point) => findGroup(point, NAME))
+      .find((found) => found !== undefined && existsSync(join(found, file)))
+    if (own === undefined) return void t.comment('skipped: no hierarchy of version 1 counts TCP here')
+    const most = Number(readFileSync('/proc/sys/net/ipv4/tcp_mem', 'latin1').split(/\s+/)[2]) * 4_096
+    for (const directory of [own, join(own, '..')]) {
+      const limit = Number(readFileSync(join(directory, file), 'latin1'))
+      t.ok(limit > 0 && limit <= most / 4, `${limit} of ${most} bytes`)
+    }
+  },
+)
+
 t.test('processor time is bounded, and processes that want more are held back', async (t) => {
   const groups = openControlGroups()
   if (!groups.bounds.cpu) return void t.comment('skipped: this machine lets nobody bound processor time')
