@@ -15,12 +15,11 @@ import {
   fsync,
   ftruncateSync,
   futimesSync,
-  mkdirSync,
   openSync,
   renameSync,
   writeSync,
 } from 'node:fs'
-import { syncDirectory } from '../base/files.node.ts'
+import { makeDirectories, syncDirectory } from '../base/files.node.ts'
 import { type MakeRoom, NO_ROOM, withRoom } from '../base/room.ts'
 import { SassError } from '../errors.ts'
 import { activePath, closedPath } from './segments.node.ts'
@@ -87,7 +86,7 @@ export function openChainFile(
   let descriptor: number
   let lockDescriptor: number
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeDirectories(directory, 0o700)
     // The directory is what is locked: its files come and go.
     lockDescriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY)
   } catch (cause) {

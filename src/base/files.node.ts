@@ -9,6 +9,7 @@ import {
   close,
   closeSync,
   constants,
+  existsSync,
   fchownSync,
   fdatasyncSync,
   fstatSync,
@@ -69,6 +70,20 @@ export function errnoText(errno: string | undefined): string {
     default:
       return errno === undefined ? 'the system does not say why' : `the system says ${errno}`
   }
+}
+
+/** The same of a path that was to be made: then it is another one that does not exist. */
+export function whyNotMade(error: unknown, path: string): string {
+  const errno = errnoOf(error)
+  // Of directories on the way, the error names the one that was not made.
+  const { syscall, path: failed = path } = error as NodeJS.ErrnoException
+  const made = syscall === 'mkdir' ? failed : path
+  const parent = dirname(made)
+  if (errno === 'ENOENT')
+    return existsSync(parent) ? `nothing can be made in ${parent}` : `${parent} does not exist`
+  if (errno === 'EEXIST' && statOf(made)?.isFile())
+    return made === path ? 'a file is there already' : `${made} is a file`
+  return errnoText(errno)
 }
 
 /** What is at the path, links followed; undefined where nothing is or it cannot be looked at. */
@@ -177,9 +192,34 @@ function writeTemporary(path: string, bytes: Uint8Array, mode: number, owner?: O
   return temporary
 }
 
+/**
+ * Makes a directory, and those on the way to it. One that is there stays as it is.
+ * One by one from the nearest that is there: mkdirSync with `recursive` goes round for ever where the system says ENOENT
+ * although the parent is there, as below /proc.
+ * @returns the first that was made; undefined: it was there
+ * @throws the system's error, EEXIST where something else is at the path
+ */
+export function makeDirectories(path: string, mode = 0o777): string | undefined {
+  const missing: string[] = []
+  for (let at = path; !existsSync(at); at = dirname(at)) {
+    missing.push(at)
+    if (dirname(at) === at) break
+  }
+  if (missing.length === 0 && !statOf(path)?.isDirectory()) mkdirSync(path)
+  for (const each of missing.toReversed()) {
+    try {
+      mkdirSync(each, mode)
+    } catch (error) {
+      // Somebody else made it meanwhile.
+      if (errnoOf(error) !== 'EEXIST' || !statOf(each)?.isDirectory()) throw error
+    }
+  }
+  return missing.at(-1)
+}
+
 /** Makes a directory, and those on the way to it, that only its owner may enter. One that is there stays as it is. */
 export function makePrivateDirectory(path: string): void {
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 })
+  const first = makeDirectories(path, 0o700)
   if (first === undefined) return
   const heir = heirOf(dirname(first))
   if (heir === undefined) return

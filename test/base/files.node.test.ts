@@ -15,9 +15,11 @@ import {
   createFile,
   errnoOf,
   errnoText,
+  makeDirectories,
   makePrivateDirectory,
   readBounded,
   replaceFile,
+  whyNotMade,
 } from '../../src/base/files.node.ts'
 
 t.test('reads a file up to its bound and refuses one byte more', async (t) => {
@@ -96,6 +98,34 @@ t.test('tells system errors from others and says what they mean', async (t) => {
   t.equal(errnoOf(new Error('x')), undefined)
   t.equal(errnoOf('ENOENT'), undefined)
   t.equal(errnoText('ESTALE'), 'the system says ESTALE')
+})
+
+t.test('directories are made one by one, and the error says where that ends', (t) => {
+  const directory = t.testdir({ file: '', there: {} })
+  const at = (path: string) => join(directory, path)
+  t.equal(makeDirectories(at('there')), undefined)
+  t.equal(makeDirectories(at('there/a/b/c'), 0o700), at('there/a'))
+  for (const path of ['there/a', 'there/a/b/c']) t.equal(statSync(at(path)).mode & 0o777, 0o700, path)
+  const why = (path: string) => {
+    try {
+      makeDirectories(path)
+    } catch (error) {
+      return whyNotMade(error, path)
+    }
+    return 'made'
+  }
+  t.equal(why(at('file')), 'a file is there already')
+  t.equal(why(at('file/below')), 'a part of its path is not a directory')
+  symlinkSync('nowhere', at('dangling'))
+  t.equal(why(at('dangling/below')), 'it exists already')
+  // The system says ENOENT there, though the parent is there.
+  for (const path of ['/proc/x', '/proc/x/y']) t.equal(why(path), 'nothing can be made in /proc')
+  try {
+    writeFileSync(at('none/file'), '')
+  } catch (error) {
+    t.equal(whyNotMade(error, at('none/file')), `${at('none')} does not exist`)
+  }
+  t.end()
 })
 
 t.test('what root makes in a directory of somebody else is for that one', (t) => {

@@ -13,7 +13,7 @@ import { type LoadedConfig, problemText } from '../../edge/setup/config-file.nod
 import { SassError } from '../../errors.ts'
 import { CONFIG_BYTES } from '../../limits.ts'
 import { setMember } from '../words/config-edit.ts'
-import { systemError } from './system-error.node.ts'
+import { makingError } from './system-error.node.ts'
 
 /**
  * The text of the file with another value for one of its top-level members, proven to be a valid configuration.
@@ -45,7 +45,7 @@ export function writeEdited(loaded: LoadedConfig, text: string): void {
     const stats = statSync(path)
     replaceFile(path, Buffer.from(text), stats.mode & 0o777, stats)
   } catch (error) {
-    throw systemError(
+    throw makingError(
       error,
       'STATE_UNWRITABLE',
       loaded.path,

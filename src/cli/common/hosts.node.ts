@@ -13,7 +13,7 @@ import { misuse, SassError } from '../../errors.ts'
 import { HOSTS_FILE_BYTES } from '../../limits.ts'
 import { setMember } from '../words/config-edit.ts'
 import { type Hosts, parseHosts, resolveTarget, type Target } from '../words/target.ts'
-import { systemError } from './system-error.node.ts'
+import { makingError } from './system-error.node.ts'
 
 const FILE_MODE = 0o600
 
@@ -81,7 +81,7 @@ export function saveHost(environment: Environment, name: string, entry: Hosts[st
     const text = read?.ok === true ? read.bytes.toString('utf8') : '{}\n'
     replaceFile(path, Buffer.from(setMember(text, name, entry)), FILE_MODE)
   } catch (error) {
-    throw systemError(
+    throw makingError(
       error,
       'STATE_UNWRITABLE',
       path,

@@ -22,7 +22,7 @@ import type { IdentityBook } from '../../session/callers/enrolments.ts'
 import { editedText, writeEdited } from '../common/config-writer.node.ts'
 import { localConfig, takeWords } from '../common/local-config.node.ts'
 import { utcTime } from '../common/operator.node.ts'
-import { systemError } from '../common/system-error.node.ts'
+import { makingError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { alignColumns } from '../words/listing.ts'
@@ -40,7 +40,7 @@ function makeKeyDirectory(path: string): void {
   try {
     makePrivateDirectory(path)
   } catch (error) {
-    throw systemError(
+    throw makingError(
       error,
       'STATE_UNWRITABLE',
       path,

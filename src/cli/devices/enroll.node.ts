@@ -7,12 +7,12 @@
  * Rules: docs/protocol.md, section 4.
  * @module
  */
-import { existsSync, mkdirSync, readSync } from 'node:fs'
+import { existsSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { isatty } from 'node:tty'
 import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
-import { createFile } from '../../base/files.node.ts'
+import { createFile, makeDirectories } from '../../base/files.node.ts'
 import { isName } from '../../base/text/name.ts'
 import { userConfigDirectory } from '../../base/user-directory.ts'
 import { type Client, connect } from '../../client/client.node.ts'
@@ -70,7 +70,7 @@ function keyFor(directory: string, name: string): { readonly seed: Uint8Array; r
   const base = join(directory, name)
   const path = `${base}.key`
   if (existsSync(path)) return { seed: readPrivateKey(path), path }
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirectories(directory, 0o700)
   return { seed: createKeyFiles(base).seed, path }
 }
 

@@ -6,9 +6,9 @@
  * @module
  */
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { createFile, makePrivateDirectory } from '../../base/files.node.ts'
+import { createFile, makeDirectories, makePrivateDirectory } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Envelope, QuarantinedEnvelope } from '../../client/client.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
@@ -18,7 +18,7 @@ import { envelopeFileName, type Envelope as Read, readEnvelope } from '../../int
 import { localConfig } from '../common/local-config.node.ts'
 import { asAgent, asEither, asOperator, humanNote, utcTime } from '../common/operator.node.ts'
 import { writeAll } from '../common/output.node.ts'
-import { systemError } from '../common/system-error.node.ts'
+import { makingError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
@@ -54,10 +54,10 @@ export function send(context: CommandContext, path: string): number {
   const file = join(root, receiverId, envelopeFileName(envelopeId))
   try {
     if (elsewhere === undefined) makePrivateDirectory(join(root, receiverId))
-    else mkdirSync(join(root, receiverId), { recursive: true })
+    else makeDirectories(join(root, receiverId))
     createFile(file, bytes, FILE_MODE)
   } catch (cause) {
-    throw systemError(
+    throw makingError(
       cause,
       'USAGE',
       file,

@@ -30,7 +30,7 @@ import { manifestPath } from '../../intent/vault/layout.ts'
 import { readManifest } from '../../intent/vault/manifest.ts'
 import type { Template } from '../../intent/vault/template.ts'
 import { writeAll } from '../common/output.node.ts'
-import { systemError } from '../common/system-error.node.ts'
+import { makingError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
@@ -111,7 +111,7 @@ function place(context: CommandContext, envelope: Envelope, bytes: Uint8Array): 
     createFile(path, bytes, FILE_MODE)
     return path
   } catch (cause) {
-    throw systemError(
+    throw makingError(
       cause,
       'USAGE',
       path,

@@ -11,7 +11,7 @@ import { hostSha256 } from '../../base/crypto/sha256.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { formatJson } from '../../base/encoding/json-text.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
-import { createFile, errnoOf, errnoText } from '../../base/files.node.ts'
+import { createFile, errnoOf, whyNotMade } from '../../base/files.node.ts'
 import { readPrivateKey } from '../../edge/state/key-file.node.ts'
 import { misuse } from '../../errors.ts'
 import { isJsonObject, type JsonObject, readIntentJson } from '../../intent/canonical/python-json.ts'
@@ -74,7 +74,7 @@ function write(path: string, text: string): void {
   } catch (cause) {
     const errno = errnoOf(cause)
     if (errno === undefined) throw cause
-    const sentence = `The plan cannot be written to ${path}, since ${errno === 'EEXIST' ? 'it is there already' : errnoText(errno)}: name another file with --out.`
+    const sentence = `The plan cannot be written to ${path}, since ${errno === 'EEXIST' ? 'it is there already' : whyNotMade(cause, path)}: name another file with --out.`
     throw misuse(sentence, { path, errno }, cause)
   }
 }

@@ -14,7 +14,7 @@ import type { Evidence } from '../../edge/record/evidence.node.ts'
 import { misuse, SassError } from '../../errors.ts'
 import { EVIDENCE_BYTES } from '../../limits.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
-import { systemError } from '../common/system-error.node.ts'
+import { makingError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
@@ -44,7 +44,7 @@ export const exportSession: Subcommand = async (context) => {
     // Whoever has it can read what the session said and did.
     createFile(path, Buffer.from(`${JSON.stringify(evidence)}\n`), 0o600)
   } catch (cause) {
-    throw systemError(
+    throw makingError(
       cause,
       'FILE_IO',
       path,

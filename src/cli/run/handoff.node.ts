@@ -9,13 +9,14 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
+import { makeDirectories } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Client, Handoff, HandoffArtifact, TakenHandoff } from '../../client/client.node.ts'
 import { misuse, SassError } from '../../errors.ts'
 import { HANDOFF_BYTES } from '../../limits.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { asAgent, asEither, humanNote, OPERATOR_OPTIONS, utcTime } from '../common/operator.node.ts'
-import { systemError } from '../common/system-error.node.ts'
+import { makingError, systemError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { alignColumns, findId, shortDuration } from '../words/listing.ts'
@@ -150,7 +151,7 @@ async function bring(client: Client, taken: TakenHandoff, directory: string): Pr
     // A new one: so nothing of this machine is written over.
     mkdirSync(directory)
   } catch (cause) {
-    throw systemError(
+    throw makingError(
       cause,
       'USAGE',
       directory,
@@ -159,7 +160,7 @@ async function bring(client: Client, taken: TakenHandoff, directory: string): Pr
   }
   const told = new Map(taken.artifacts.map(({ path, sha256 }) => [path, sha256]))
   for (const [place, path] of places) {
-    mkdirSync(dirname(place), { recursive: true })
+    makeDirectories(dirname(place))
     const { sha256 } = await client.download(path, place, { handoff: taken.id })
     if (sha256 === told.get(path)) continue
     rmSync(place)

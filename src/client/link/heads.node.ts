@@ -7,12 +7,12 @@
  * Rules: docs/protocol.md, section 4 (16 and 17 of AuthResponse); docs/responses.md, section 7 (heads).
  * @module
  */
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { formatJson } from '../../base/encoding/json-text.ts'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
-import { readBounded } from '../../base/files.node.ts'
+import { makeDirectories, readBounded } from '../../base/files.node.ts'
 import { type Environment, userConfigDirectory } from '../../base/user-directory.ts'
 import { PIN_FILE_BYTES } from '../../limits.ts'
 
@@ -73,7 +73,7 @@ export function fileHeads(environment: Environment): HeadStore | undefined {
       const lines = [...heads].map(([name, head]) => [name, `${head.sequence}:${head.hash}`])
       const temporary = `${path}.${process.pid}`
       try {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+        makeDirectories(dirname(path), 0o700)
         writeFileSync(temporary, `${formatJson(Object.fromEntries(lines))}\n`, { mode: 0o600 })
         // No sync: after a loss of power an older head is as true, and every connection would wait for it.
         renameSync(temporary, path)

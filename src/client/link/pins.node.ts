@@ -8,12 +8,18 @@
  * everything.
  * @module
  */
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { decodeBase64Url } from '../../base/encoding/base64.ts'
 import { formatJson } from '../../base/encoding/json-text.ts'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
-import { errnoOf, errnoText, readBounded, replaceFile } from '../../base/files.node.ts'
+import {
+  errnoOf,
+  errnoText,
+  makeDirectories,
+  readBounded,
+  replaceFile,
+  whyNotMade,
+} from '../../base/files.node.ts'
 import { type Environment, userConfigDirectory } from '../../base/user-directory.ts'
 import { misuse, SassError } from '../../errors.ts'
 import { PIN_FILE_BYTES } from '../../limits.ts'
@@ -172,12 +178,12 @@ function writePins(path: string, pins: Pins): void {
   if (bytes.length > PIN_FILE_BYTES)
     throw refusal(path, `would be larger than ${PIN_FILE_BYTES} bytes`, 'remove old lines')
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: DIRECTORY_MODE })
+    makeDirectories(dirname(path), DIRECTORY_MODE)
     replaceFile(path, bytes, FILE_MODE)
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error
-    const sentence = `The known devices ${path} cannot be written, since ${errnoText(errno)}: correct that and try again.`
+    const sentence = `The known devices ${path} cannot be written, since ${whyNotMade(error, path)}: correct that and try again.`
     throw new SassError('STATE_UNWRITABLE', sentence, { path, errno }, error)
   }
 }

@@ -5,9 +5,16 @@
  * Rules: docs/intent.md (the outbox).
  * @module
  */
-import { mkdirSync, readdirSync, renameSync, unlinkSync } from 'node:fs'
+import { readdirSync, renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { createFile, errnoOf, errnoText, makePrivateDirectory, readBounded } from '../../base/files.node.ts'
+import {
+  createFile,
+  errnoOf,
+  errnoText,
+  makeDirectories,
+  makePrivateDirectory,
+  readBounded,
+} from '../../base/files.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import { SassError } from '../../errors.ts'
 import { isSafeName } from '../../intent/canonical/shape.ts'
@@ -72,7 +79,7 @@ export function openOutbox(ground: OutboxGround): Outbox {
     }
     const place = away()
     if (place === null) return false
-    mkdirSync(join(place, receiver), { recursive: true })
+    makeDirectories(join(place, receiver))
     const read = readBounded(from, ENVELOPE_FILE_BYTES, true)
     if (!read.ok) throw new Error('the file was changed')
     try {

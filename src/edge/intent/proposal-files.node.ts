@@ -4,11 +4,11 @@
  * Rules: docs/proposals.md, sections on the gates and on the streams.
  * @module
  */
-import { constants, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, writeSync } from 'node:fs'
+import { constants, fsyncSync, lstatSync, openSync, realpathSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { closing } from '../../base/closing.node.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
-import { errnoText, readBounded, systemErrno } from '../../base/files.node.ts'
+import { errnoText, makeDirectories, readBounded, systemErrno, whyNotMade } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { plainPath, type RealPaths } from '../../intent/proposals/gates.ts'
 import type { LogAppend } from '../../intent/proposals/log-appends.ts'
@@ -100,7 +100,11 @@ export function appendLogs(
   { cycle, session }: { readonly cycle: number; readonly session: string },
 ): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeDirectories(directory, 0o700)
+  } catch (error) {
+    throw unreadable(directory, whyNotMade(error, directory))
+  }
+  try {
     const spent = new Set<string>()
     for (const { permit, bundle, name, lines } of appends) {
       const problem = Permit.redeem(permit, { bundle, cycle, session, spent })

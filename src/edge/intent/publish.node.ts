@@ -15,10 +15,12 @@ import {
   createFile,
   errnoOf,
   errnoText,
+  makeDirectories,
   readBounded,
   replaceFile,
   syncDirectory,
   systemErrno,
+  whyNotMade,
 } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { isJsonObject, pythonJsonBytes, readIntentJson } from '../../intent/canonical/python-json.ts'
@@ -186,7 +188,7 @@ export async function createVault(
     })
   const identity = withIdentity ? await makeIdentity() : undefined
   try {
-    mkdirSync(dirname(directory), { recursive: true })
+    makeDirectories(dirname(directory))
     const staging = mkdtempSync(join(dirname(directory), `.${basename(directory)}-`))
     try {
       for (const name of DIRECTORIES.filter((each) => each !== '')) mkdirSync(join(staging, name))
@@ -205,9 +207,9 @@ export async function createVault(
       throw error
     }
   } catch (error) {
-    const errno = systemErrno(error)
+    systemErrno(error)
     refuse(
-      `${directory} cannot be made, since ${errnoText(errno)}: correct that.`,
+      `${directory} cannot be made, since ${whyNotMade(error, directory)}: correct that.`,
       { path: directory },
       error,
     )

@@ -12,14 +12,14 @@
  * Rules: docs/responses.md, section 7 (frozen policies).
  * @module
  */
-import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { hostBytesDigest } from '../../base/crypto/sha256.node.ts'
 import { canonicalize } from '../../base/encoding/canonical-json.ts'
 import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { decodeUtf8, encodeUtf8 } from '../../base/encoding/utf8.ts'
-import { createFile, readBounded } from '../../base/files.node.ts'
+import { createFile, makeDirectories, readBounded } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
 import type { Policy } from '../../defense/layer.ts'
 import { SassError } from '../../errors.ts'
@@ -136,7 +136,7 @@ export function freezePolicy(
   replacesAltered = false,
 ): string {
   const place = { directory, replacesAltered }
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirectories(directory, 0o700)
   const { default_rules: defaultRules, rules_file: rulesFile, disabled_rules } = config.policy
   const document = {
     form: 1,

@@ -13,7 +13,6 @@ import {
   fstatSync,
   fsync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readSync,
   renameSync,
@@ -22,7 +21,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { overwrite, syncDirectory } from '../../base/files.node.ts'
+import { makeDirectories, overwrite, syncDirectory } from '../../base/files.node.ts'
 import { type MakeRoom, NO_ROOM, withRoom } from '../../base/room.ts'
 import { SassError } from '../../errors.ts'
 import { AUDIT_SYNC_MS, KEPT_FILE_BYTES } from '../../limits.ts'
@@ -103,7 +102,7 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
   let lockDescriptor: number
   let descriptor: number
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeDirectories(directory, 0o700)
     lockDescriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY)
     // What a crash has left half written was never in the place of the other one.
     rmSync(newPath, { force: true })

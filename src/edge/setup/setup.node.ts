@@ -11,7 +11,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
 import { formatJson } from '../../base/encoding/json-text.ts'
 import { utf8Length } from '../../base/encoding/utf8.ts'
-import { createFile, errnoText, syncDirectory, systemErrno } from '../../base/files.node.ts'
+import { createFile, makeDirectories, syncDirectory, systemErrno, whyNotMade } from '../../base/files.node.ts'
 import { isName } from '../../base/text/name.ts'
 import type { Environment } from '../../base/user-directory.ts'
 import { DEFAULT_CAPABILITY, SECRETS_WORD, WORKSPACE_WORD } from '../../config/caller-fields.ts'
@@ -211,7 +211,7 @@ export function makeInstallation(directory: string, options: InstallationOptions
         : `${path} already holds ${found.join(', ')} but no ${CONFIG_NAME}, and nothing was changed: move that away or choose another directory.`
       throw new SassError('USAGE', sentence, { path, found })
     }
-    mkdirSync(existed ? path : dirname(path), { recursive: true })
+    makeDirectories(existed ? path : dirname(path))
     const stageParent = existed ? path : dirname(path)
     const stage = join(stageParent, `.${basename(path)}-${randomBytes(6).toString('hex')}.tmp`)
     mkdirSync(stage, { mode: DIRECTORY_MODE })
@@ -225,7 +225,7 @@ export function makeInstallation(directory: string, options: InstallationOptions
     }
   } catch (error) {
     const errno = systemErrno(error)
-    const sentence = `The installation ${path} cannot be made, since ${errnoText(errno)}: correct that or choose another place.`
+    const sentence = `The installation ${path} cannot be made, since ${whyNotMade(error, path)}: correct that or choose another place.`
     throw new SassError('STATE_UNWRITABLE', sentence, { path, errno }, error)
   }
 }

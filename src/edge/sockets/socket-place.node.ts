@@ -3,10 +3,11 @@
  * socket on which somebody answers, and whatever is no socket, is nobody's to remove.
  * @module
  */
-import { lstatSync, mkdirSync, rmSync } from 'node:fs'
+import { lstatSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { makeDirectories } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 import { LEFT_OVER_PAUSES_MS } from '../../limits.ts'
 
@@ -63,7 +64,7 @@ async function removeLeftOver(path: string, { name, field }: SocketName): Promis
  */
 export async function claimSocket(path: string, what: SocketName): Promise<void> {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeDirectories(dirname(path), 0o700)
     await removeLeftOver(path, what)
   } catch (cause) {
     if (cause instanceof SassError) throw cause

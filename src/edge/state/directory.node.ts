@@ -2,7 +2,7 @@
  * A directory that the configuration names and the daemon needs, private where it is made.
  * @module
  */
-import { errnoOf, errnoText, makePrivateDirectory } from '../../base/files.node.ts'
+import { makePrivateDirectory, whyNotMade } from '../../base/files.node.ts'
 import { SassError } from '../../errors.ts'
 
 /**
@@ -15,7 +15,7 @@ export function makeDirectory(path: string, name: string): void {
   } catch (cause) {
     throw new SassError(
       'STATE_UNWRITABLE',
-      `${name} ${path} cannot be made, since ${errnoText(errnoOf(cause))}: give the daemon a directory that it may write there, or change ${name}.`,
+      `${name} ${path} cannot be made, since ${whyNotMade(cause, path)}: give the daemon a directory that it may write there, or change ${name}.`,
       { path },
       cause,
     )

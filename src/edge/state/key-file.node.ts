@@ -9,7 +9,14 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { checkKeyEncoding, type KeyCheck } from '../../base/crypto/ed25519-encoding.ts'
-import { type BoundedRead, createFile, errnoText, readBounded, systemErrno } from '../../base/files.node.ts'
+import {
+  type BoundedRead,
+  createFile,
+  errnoText,
+  readBounded,
+  systemErrno,
+  whyNotMade,
+} from '../../base/files.node.ts'
 import { shellWord } from '../../base/text/shell-word.ts'
 import { SassError } from '../../errors.ts'
 import { KEY_FILE_BYTES } from '../../limits.ts'
@@ -139,10 +146,10 @@ export function createKeyFiles(base: string): KeyPair {
     try {
       createFile(path, bytes, mode)
     } catch (error) {
-      const errno = systemErrno(error)
+      systemErrno(error)
       throw refusal(
         path,
-        `The key ${path} cannot be written, since ${errnoText(errno)}: choose another place.`,
+        `The key ${path} cannot be written, since ${whyNotMade(error, path)}: choose another place.`,
         error,
       )
     }

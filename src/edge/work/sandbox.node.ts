@@ -5,9 +5,9 @@
  * @module
  */
 
-import { mkdirSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
+import { makeDirectories } from '../../base/files.node.ts'
 import { isWithin } from '../../base/text/lexical-path.ts'
 import type { Config } from '../../config/config.ts'
 import { CLEARING_BYTES, SESSIONS_PROCESSES_FACTOR, SPAWNER_IDLE_MS } from '../../limits.ts'
@@ -110,7 +110,7 @@ export function wakeSpawner(config: Config, launcherSource: string | undefined):
 /** Where views are put together, in mounts that nobody else sees. */
 function makeStage(stateDirectory: string): string {
   const stage = join(stateDirectory, 'view')
-  mkdirSync(stage, { recursive: true, mode: 0o700 })
+  makeDirectories(stage, 0o700)
   return stage
 }
 

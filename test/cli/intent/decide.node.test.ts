@@ -42,6 +42,14 @@ t.test(
   },
 )
 
+t.test('logs that cannot be made are one sentence', { timeout: 20_000 }, async (t) => {
+  const directory = t.testdir({ 'p.json': bundle([candidate()]) })
+  t.match(await decide(directory, 'p.json', '--logs', '/proc/x'), {
+    code: 125,
+    stderr: /^sass-edge: The log \/proc\/x cannot be used, since nothing can be made in \/proc: name another/,
+  })
+})
+
 t.test('paths are looked up below the directory, through links (RX-16, RX-30)', async (t) => {
   const directory = t.testdir({ workspace: { a: 'x' }, outside: { secret: 'x' }, logs: {} })
   symlinkSync('../outside/secret', join(directory, 'workspace/link'))
