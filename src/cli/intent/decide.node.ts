@@ -9,6 +9,7 @@ import { fstatSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
+import { statOf } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import { loadLaw } from '../../edge/intent/constitution.node.ts'
 import { appendLogs, lookUp, readLogs } from '../../edge/intent/proposal-files.node.ts'
@@ -161,7 +162,14 @@ async function decideOne(context: CommandContext, law: Law, path: string | undef
 }
 
 function replayRun(context: CommandContext, law: Law, logs: string): number {
-  const result = replay(law, readLogs(logs), NO_SESSION)
+  const lines = readLogs(logs)
+  // A run of no cycle comes out as logged wherever one looks: a mistyped directory would pass.
+  if (Object.values(lines).every((stream) => stream.length === 0))
+    throw misuse(
+      `${logs} ${statOf(logs)?.isDirectory() ? 'holds no logs of a run' : 'is no directory'}, so there is nothing to decide once more: name one that decide --logs has written to.`,
+      { path: logs },
+    )
+  const result = replay(law, lines, NO_SESSION)
   if (result.ok) {
     const { cycle, stateHash } = result.state
     return context.output.result({ ok: true, cycles: cycle, state_hash: stateHash }, [

@@ -50,6 +50,19 @@ t.test('logs that cannot be made are one sentence', { timeout: 20_000 }, async (
   })
 })
 
+t.test('what holds no logs of a run is not decided once more', async (t) => {
+  const directory = t.testdir({ empty: {} })
+  for (const [place, what] of [
+    ['nosuch', 'is no directory'],
+    ['empty', 'holds no logs of a run'],
+    ['/etc', 'holds no logs of a run'],
+  ] as const) {
+    const run = await decide(directory, '--replay', place)
+    t.match(run, { code: 125, stdout: '' }, place)
+    t.ok(run.stderr.startsWith(`sass-edge: ${place} ${what}, so there is nothing`), run.stderr)
+  }
+})
+
 t.test('paths are looked up below the directory, through links (RX-16, RX-30)', async (t) => {
   const directory = t.testdir({ workspace: { a: 'x' }, outside: { secret: 'x' }, logs: {} })
   symlinkSync('../outside/secret', join(directory, 'workspace/link'))
