@@ -4,11 +4,9 @@
  * @module
  */
 import { closeSync } from 'node:fs'
-import { errnoOf, errnoText } from '../base/files.node.ts'
-import { SassError } from '../errors.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
 import { type ChainRecord, readRecord, sequenceOf } from './chain.ts'
-import { eachLine, openSegment, type Segment, segmentsOf } from './segments.node.ts'
+import { eachLine, openSegment, type Segment, segmentsOf, unreadableChain } from './segments.node.ts'
 
 /** `lastSequence`: the number of the last record that was looked at, 0 where there is none. */
 export type FoundRecord = { readonly record: ChainRecord | undefined; readonly lastSequence: number }
@@ -54,14 +52,7 @@ export function findRecord(directory: string, sequence: number): FoundRecord {
       if (found.record !== undefined) break
     }
   } catch (cause) {
-    const errno = errnoOf(cause)
-    if (errno === undefined) throw cause
-    throw new SassError(
-      errno === 'ENOENT' ? 'FILE_NOT_FOUND' : 'FILE_IO',
-      `The audit chain in ${directory} cannot be read, since ${errnoText(errno)}: run this as the user of the daemon, or name its configuration with --config.`,
-      { path: directory, errno },
-      cause,
-    )
+    throw unreadableChain(directory, cause)
   }
   return found
 }

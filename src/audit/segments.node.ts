@@ -7,6 +7,7 @@
 import { isUtf8 } from 'node:buffer'
 import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
+import { errnoOf, errnoText } from '../base/files.node.ts'
 import { SassError } from '../errors.ts'
 import { AUDIT_LINE_BYTES } from '../limits.ts'
 
@@ -77,6 +78,25 @@ export function openSegment(path: string): number {
     'FILE_IO',
     `${path} is not a regular file, so no record was read; look at what it is.`,
     { path },
+  )
+}
+
+/** Of a chain that the system does not let be read. What is no error of the system comes back as it is. */
+export function unreadableChain(directory: string, cause: unknown): unknown {
+  const errno = errnoOf(cause)
+  if (errno === undefined) return cause
+  const [code, remedy] =
+    errno === 'ENOENT'
+      ? ([
+          'FILE_NOT_FOUND',
+          'a daemon makes it at its first start, so name the configuration of that one with --config, or look into who removed it',
+        ] as const)
+      : (['FILE_IO', 'run this as the user of the daemon, or name its configuration with --config'] as const)
+  return new SassError(
+    code,
+    `The audit chain in ${directory} cannot be read, since ${errnoText(errno)}: ${remedy}.`,
+    { path: directory, errno },
+    cause,
   )
 }
 

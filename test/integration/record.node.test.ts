@@ -4,7 +4,7 @@
  * @module
  */
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { connect } from '../../src/client/client.node.ts'
@@ -314,9 +314,12 @@ t.test(
     t.equal(statSync(join(directory, 'evidence.json')).mode & 0o777, 0o600)
     t.equal(
       (await sassEdge(['audit', 'export', session, '--out', 'evidence.json'], { cwd: directory })).code,
-      255,
+      125,
       'nothing is overwritten',
     )
+    const piped = await sassEdge(['audit', 'export', session, '--out', '-'], { cwd: directory })
+    t.ok(piped.stdout.equals(readFileSync(join(directory, 'evidence.json'))))
+    t.notOk(existsSync(join(directory, '-')))
     const elsewhere = t.testdir({
       'evidence.json': readFileSync(join(directory, 'evidence.json'), 'utf8'),
       'audit.pub': readFileSync(join(directory, '.sass-edge/state/audit.pub')),
@@ -346,7 +349,10 @@ t.test(
       const copy = structuredClone(evidence)
       damaged(copy)
       writeFileSync(join(elsewhere, 'damaged.json'), JSON.stringify(copy))
-      t.match(await check('damaged.json'), { ok: false, code: 1 }, name)
+      const found = await check('damaged.json')
+      t.match(found, { ok: false, code: 1 }, name)
+      // Where it was laid out is nothing that anybody has given.
+      if (found['file'] !== undefined) t.match(found, { file: 'damaged.json', line: 1 }, name)
     }
     writeFileSync(join(elsewhere, 'damaged.json'), '{"form": 1}')
     t.not((await sassEdge(['audit', 'verify', '--evidence', 'damaged.json'], { cwd: elsewhere })).code, 0)

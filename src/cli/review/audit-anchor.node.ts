@@ -4,6 +4,7 @@
  */
 
 import { join } from 'node:path'
+import { unreadableChain } from '../../audit/segments.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Anchors } from '../../edge/record/anchors.node.ts'
@@ -12,7 +13,6 @@ import { localConfig, localState, takeWords } from '../common/local-config.node.
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import type { Subcommand } from '../words/subcommand.ts'
-import { unreadable } from './audit-words.node.ts'
 
 /** What time stamps there are, where somebody says whose are trusted. */
 export async function anchorsOf(context: CommandContext, directory: string): Promise<Anchors> {
@@ -40,7 +40,7 @@ export const anchor: Subcommand = async (context) => {
   try {
     head = lastHead(directory)
   } catch (cause) {
-    throw unreadable(directory, cause)
+    throw unreadableChain(directory, cause)
   }
   const url = optionValue(options, 'tsa') ?? config.audit.anchor.url
   const certificate = optionValue(options, 'tsa-certificate') ?? config.audit.anchor.certificate

@@ -7,6 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { unreadableChain } from '../../audit/segments.node.ts'
 import type { Verified } from '../../audit/verify-chain.node.ts'
 import { createFile, readBounded } from '../../base/files.node.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
@@ -14,13 +15,16 @@ import type { Evidence } from '../../edge/record/evidence.node.ts'
 import { misuse, SassError } from '../../errors.ts'
 import { EVIDENCE_BYTES } from '../../limits.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
+import { writeAll } from '../common/output.node.ts'
 import { makingError } from '../common/system-error.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { plainId } from '../words/listing.ts'
 import type { Subcommand } from '../words/subcommand.ts'
-import { brokenLine, EXIT_FAILED, fingerprintOf, pinOf, unreadable } from './audit-words.node.ts'
+import { brokenLine, EXIT_FAILED, fingerprintOf, pinOf, unreadableFile } from './audit-words.node.ts'
+
+const STDOUT = '-'
 
 /** Everything about one session as one file, that verifies alone. */
 export const exportSession: Subcommand = async (context) => {
@@ -38,11 +42,16 @@ export const exportSession: Subcommand = async (context) => {
     const list = branchEvidence(stateDirectory, session)
     evidence = { ...gatherEvidence(directory, session), ...(list === undefined ? {} : { branch: list }) }
   } catch (cause) {
-    throw unreadable(directory, cause)
+    throw unreadableChain(directory, cause)
+  }
+  const text = `${JSON.stringify(evidence)}\n`
+  if (path === STDOUT) {
+    writeAll(1, text)
+    return EXIT.OK
   }
   try {
     // Whoever has it can read what the session said and did.
-    createFile(path, Buffer.from(`${JSON.stringify(evidence)}\n`), 0o600)
+    createFile(path, Buffer.from(text), 0o600)
   } catch (cause) {
     throw makingError(
       cause,
@@ -75,7 +84,7 @@ export async function verifyEvidence(
   try {
     read = readBounded(path, EVIDENCE_BYTES)
   } catch (cause) {
-    throw unreadable(path, cause)
+    throw unreadableFile(cause)
   }
   if (!read.ok)
     throw new SassError(
@@ -93,7 +102,10 @@ export async function verifyEvidence(
   try {
     const isGenesis = pin === undefined ? undefined : pinOf(pin)
     const { verified, replay } = checkEvidence(evidence, place, isGenesis, programVersion())
-    if (!verified.ok || replay === undefined) return tellBroken(verified)
+    if (!verified.ok)
+      // It was laid out elsewhere, and is one line in the file that was named.
+      return tellBroken({ ok: false, finding: { ...verified.finding, path, line: 1 } })
+    if (replay === undefined) return tellBroken(verified)
     const { counts, state } = replay
     const isSame = counts.different === 0 && counts.no_policy === 0 && counts.missing === 0
     const isOk = isSame && state.broken.length === 0

@@ -7,6 +7,7 @@
 import { type ChainRecord, readRecord } from '../../audit/chain.ts'
 import { lastRecords } from '../../audit/last-records.node.ts'
 import { matchingRecords, type Wanted } from '../../audit/matching-records.node.ts'
+import { unreadableChain } from '../../audit/segments.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { nearest } from '../../base/text/suggest.ts'
 import { visible } from '../../base/text/visible.ts'
@@ -17,7 +18,6 @@ import type { Described } from '../words/arguments.ts'
 import { isGiven, type Options, optionValue, wholeNumber } from '../words/arguments.ts'
 import { plainId } from '../words/listing.ts'
 import type { Subcommand } from '../words/subcommand.ts'
-import { unreadable } from './audit-words.node.ts'
 
 const SHOWN_RECORDS = 20
 export const SHOWN_RECORDS_MAX = 10_000
@@ -100,7 +100,7 @@ function read(directory: string, wanted: Wanted | undefined, count: number) {
     const records = lastRecords(directory, count).flatMap((line) => readRecord(line) ?? [])
     return { records, total: records.length }
   } catch (cause) {
-    throw unreadable(directory, cause)
+    throw unreadableChain(directory, cause)
   }
 }
 

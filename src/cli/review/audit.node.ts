@@ -4,11 +4,14 @@
  * @module
  */
 
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { chainPaths } from '../../audit/retention.node.ts'
+import { activePath, unreadableChain } from '../../audit/segments.node.ts'
 import type { KnownHead } from '../../audit/verify.ts'
 import { type Verified, verifyChain } from '../../audit/verify-chain.node.ts'
 import { decodeHex, encodeHex } from '../../base/encoding/hex.ts'
+import { errnoOf } from '../../base/files.node.ts'
 import { programVersion } from '../../edge/host/version.node.ts'
 import type { Anchors } from '../../edge/record/anchors.node.ts'
 import { genesisPath } from '../../edge/record/epoch-keys.node.ts'
@@ -24,7 +27,11 @@ import { anchor, anchorsOf } from './audit-anchor.node.ts'
 import { exportSession, verifyEvidence } from './audit-evidence.node.ts'
 import { incident } from './audit-incident.node.ts'
 import { tail, tailOptions } from './audit-tail.node.ts'
-import { brokenLine, EXIT_FAILED, fingerprintOf, pinOf, unreadable } from './audit-words.node.ts'
+import { asLocal, brokenLine, EXIT_FAILED, fingerprintOf, pinOf, unreadableFile } from './audit-words.node.ts'
+
+/** Of the first record, where a key is known that has signed it. */
+const GONE =
+  'It is gone with all the others, though the key that has signed them is known: put them back, or look into who removed them.'
 
 /** `SEQ:HASH`, as `sass-edge status` shows it. */
 function headOf(text: string): KnownHead {
@@ -50,11 +57,14 @@ function chainOf(context: CommandContext): {
   // Summary and kept keys of what was dropped lie beside the files.
   if (files.length > 0) return { paths: files, pin, directory: dirname(files[0] ?? '') }
   const { config } = localState(context)
+  const { directory } = config.audit
+  const genesis = genesisPath(config.state_directory)
+  const chain = { pin: pin ?? genesis, directory }
   try {
-    const { directory } = config.audit
-    return { paths: chainPaths(directory), pin: pin ?? genesisPath(config.state_directory), directory }
+    return { ...chain, paths: chainPaths(directory) }
   } catch (cause) {
-    throw unreadable(config.audit.directory, cause)
+    if (!existsSync(genesis)) throw unreadableChain(directory, cause)
+    return { ...chain, paths: [activePath(directory)] }
   }
 }
 
@@ -105,11 +115,18 @@ const verify: Subcommand = async (context) => {
   const anchors = await anchorsOf(context, directory)
   const heads = [...optionValues(context.arguments.options, 'head').map(headOf), ...anchors.heads]
   const isGenesis = pin === undefined ? undefined : pinOf(pin)
-  let verified: Verified
+  let verified: Verified | undefined
   try {
     verified = verifyChain(paths, { isGenesis, heads, directory })
   } catch (cause) {
-    throw unreadable(directory, cause)
+    if (context.arguments.positionals.length > 1) throw unreadableFile(cause)
+    if (errnoOf(cause) !== 'ENOENT') throw unreadableChain(directory, cause)
+    verified = undefined
+  }
+  // A key is made known when its first record is written: an empty chain of it was emptied.
+  if (verified === undefined || (verified.ok && verified.report.records === 0 && pin !== undefined)) {
+    const [path = directory] = paths
+    verified = { ok: false, finding: { sequence: 1, why: GONE, path, line: 1 } }
   }
   return tellVerified(context, verified, pin !== undefined, anchors)
 }
@@ -123,7 +140,7 @@ const replay: Subcommand = async (context) => {
   try {
     report = replayChain(directory, programVersion())
   } catch (cause) {
-    throw unreadable(directory, cause)
+    throw unreadableChain(directory, cause)
   }
   const { decisions, counts, different, missing, state, notes } = report
   const isSame = counts.different === 0 && counts.missing === 0 && counts.no_policy === 0
@@ -176,7 +193,7 @@ export const command: Command = {
       'verify: the pinned key of the first epoch, as a .pub file or its sha256: fingerprint; without it audit.pub of this device',
     '--head SEQ:HASH...': 'verify: a record that was seen before and must still be there',
     '--evidence FILE': 'verify: what audit export has written, with nothing else',
-    '--out FILE': 'export: where to write it; SESSION.evidence.json',
+    '--out FILE': 'export: where to write it; - for stdout; SESSION.evidence.json',
     '--tsa URL': 'anchor: the time-stamping authority (RFC 3161); default audit.anchor.url',
     '--tsa-certificate FILE':
       'anchor, verify: PEM of the authority or of who has signed it; default audit.anchor.certificate',
@@ -194,6 +211,11 @@ export const command: Command = {
       'what agents ran on behalf of planner since then',
   },
   async run(context) {
-    return subcommandOf('audit', SUBCOMMANDS, context)(context)
+    const subcommand = subcommandOf('audit', SUBCOMMANDS, context)
+    try {
+      return await subcommand(context)
+    } catch (error) {
+      throw asLocal(error)
+    }
   },
 }

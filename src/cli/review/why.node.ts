@@ -6,7 +6,7 @@
  */
 
 import type { ChainRecord } from '../../audit/chain.ts'
-import { findRecord } from '../../audit/find-record.node.ts'
+import { type FoundRecord, findRecord } from '../../audit/find-record.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import { adviceFor, nameOfResponse } from '../../defense/describe.ts'
 import { asSassError, misuse } from '../../errors.ts'
@@ -18,6 +18,7 @@ import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { alignColumns } from '../words/listing.ts'
+import { asLocal } from './audit-words.node.ts'
 
 type Row = readonly [string, string]
 
@@ -126,6 +127,14 @@ async function askDaemon(context: CommandContext, sequence: number): Promise<Exp
   }
 }
 
+function recordOf(directory: string, sequence: number): FoundRecord {
+  try {
+    return findRecord(directory, sequence)
+  } catch (error) {
+    throw asLocal(error)
+  }
+}
+
 export const command: Command = {
   usage: ['why SEQ'],
   options: OPERATOR_OPTIONS,
@@ -145,7 +154,7 @@ export const command: Command = {
       tellDaemons(context, told)
       return EXIT.OK
     }
-    const { record, lastSequence } = findRecord(localState(context).config.audit.directory, sequence)
+    const { record, lastSequence } = recordOf(localState(context).config.audit.directory, sequence)
     if (record === undefined)
       throw misuse(
         `The audit chain has no record ${sequence}${lastSequence === 0 ? '' : `; its last one is ${lastSequence}`}: see sass-edge status.`,

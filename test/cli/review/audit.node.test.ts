@@ -2,7 +2,7 @@
  * `sass-edge audit` without a daemon: what it says of a record, of mistakes in the call, and of what it cannot read.
  * @module
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { keysOf, stagedJournal } from '../../audit/staged-journal.node.ts'
@@ -71,6 +71,9 @@ t.test('a mistake in the call is one sentence and 125', async (t) => {
     [['tail', 'x'], /one word too many/],
     [['export'], /takes the id of a session/],
     [['export', 'abc'], /takes the id of a session/],
+    [['verify', '--key', 'sha256:abc'], /--key "sha256:abc" is no fingerprint: write sha256:/],
+    [['verify', 'nosuch.jsonl'], /: nosuch\.jsonl cannot be read, since it does not exist: name another\./],
+    [['verify', '--evidence', 'nosuch'], /: nosuch cannot be read, since it does not exist: name another\./],
     [['anchor'], /needs the authority and its certificate/],
   ] as const) {
     const { code, stderr } = await audit(directory, ...words)
@@ -82,6 +85,28 @@ t.test('a mistake in the call is one sentence and 125', async (t) => {
   t.match(await runMain(join(none, 'none'), ['audit', 'verify', 'nothing.jsonl']), {
     stderr: /cannot be read, since it does not exist/,
   })
+})
+
+t.test('a record that was emptied or removed is not whole where its key is known', async (t) => {
+  const directory = t.testdir()
+  installation(directory)
+  const active = join(directory, 'audit/audit.jsonl')
+  truncateSync(active)
+  const gone = { code: 1, stdout: /^Record 1 \([^)]*audit\.jsonl, line 1\): It is gone with all the others/ }
+  t.match(await audit(directory, 'verify'), gone)
+  const named = ['verify', 'audit/audit.jsonl']
+  t.match(await audit(directory, ...named, '--key', 'state/audit.pub'), gone)
+  t.match(await audit(directory, ...named), { code: 0, stdout: /^The chain has no record yet\./ })
+  rmSync(active)
+  t.match(await audit(directory, 'verify'), gone)
+  rmSync(join(directory, 'audit'), { recursive: true })
+  t.match(await audit(directory, 'verify'), gone)
+  rmSync(join(directory, 'state/audit.pub'))
+  for (const words of [['verify'], ['tail'], ['incident', '1']])
+    t.match(await audit(directory, ...words), {
+      code: 125,
+      stderr: /does not exist: a daemon makes it at its first start, so name the configuration/,
+    })
 })
 
 t.test('a record without facts is said to have none, and nothing is made up', async (t) => {
