@@ -68,6 +68,11 @@ function read(path: string, kind: 'private' | 'public'): Extract<BoundedRead, { 
  * @throws SassError KEY_FILE_INVALID with the path
  */
 export function readPrivateKey(path: string): Uint8Array {
+  // Both files are 32 bytes: a public key would be a private one that nobody knows, and its mode is the only sign.
+  if (path.endsWith('.pub')) {
+    const sentence = `${path} is a public key by its name and was not read as a private one: name the file that ends in .key.`
+    throw refusal(path, sentence)
+  }
   const { bytes, stats } = read(path, 'private')
   const own = process.geteuid?.() ?? 0
   if (stats.uid !== own) {

@@ -131,6 +131,10 @@ t.test('never takes a private key for a public one', async (t) => {
     code: 'KEY_FILE_INVALID',
     message: /is a private key by its name/,
   })
+  t.throws(() => readPrivateKey(`${base}.pub`), {
+    code: 'KEY_FILE_INVALID',
+    message: /a\.pub is a public key by its name .* name the file that ends in \.key\.$/,
+  })
 })
 
 t.test('a place that cannot be written is one sentence', async (t) => {
