@@ -6,6 +6,7 @@
 
 import { closeSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemErrno, whyNotMade } from '../../base/files.node.ts'
 import { SECRETS_WORD } from '../../config/caller-fields.ts'
 import { READ_PLACES, SANDBOX } from '../../config/sandbox-fields.ts'
 import { asSassError } from '../../errors.ts'
@@ -50,7 +51,18 @@ export const SHIPPED_LISTS: TriedLists = {
 /** Tries a whole branch beneath `parent`, where the daemon would keep its own, with a view of these lists. */
 export async function tryBranch(parent: string, lists: TriedLists = SHIPPED_LISTS): Promise<BranchTrial> {
   const syscalls = loadSyscalls()
-  const directory = mkdtempSync(join(parent, '.sass-edge-doctor-'))
+  const wanted = join(parent, '.sass-edge-doctor-')
+  let directory: string
+  try {
+    directory = mkdtempSync(wanted)
+  } catch (error) {
+    systemErrno(error)
+    return {
+      state: 'failed',
+      detail: `No directory can be made in ${parent} to try a branch in, since ${whyNotMade(error, wanted)}.`,
+      remedy: 'Name a state_directory that the daemon may write.',
+    }
+  }
   const keeper = createKeeper(threadTexts()?.keeper)
   const attributes = overlayAttributes()
   try {

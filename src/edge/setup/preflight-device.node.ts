@@ -6,7 +6,7 @@
  * @module
  */
 
-import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
+import { readFileSync, statfsSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { attempt } from '../../base/attempt.ts'
 import { lstatOf, statOf } from '../../base/files.node.ts'
@@ -19,6 +19,7 @@ import { RESERVE_SHARE } from '../state/limits.ts'
 import { SHIPPED_LISTS, tryBranch } from './branch-trial.node.ts'
 import { type Finding, fail, pass, warn } from './finding.ts'
 import { nearestExisting } from './nearest-existing.node.ts'
+import { checkWritable } from './preflight-files.node.ts'
 
 const MIB = 1_048_576
 /** Descriptors of the daemon itself: listeners, audit, libraries, the runtime. */
@@ -246,18 +247,9 @@ export function* checkDevices({ sandbox }: Config): Iterable<Finding> {
   }
 }
 
-function canWrite(directory: string): boolean {
-  try {
-    accessSync(directory, constants.W_OK)
-    return statSync(directory).isDirectory()
-  } catch {
-    return false
-  }
-}
-
 /** Whether a branch is wanted and can be tried: where nothing can be written that is told, and no branch says more. */
 export function isBranchTried(config: Config): boolean {
-  return config.sandbox.require === 'overlay' && canWrite(nearestExisting(config.state_directory))
+  return config.sandbox.require === 'overlay' && checkWritable('', config.state_directory).ok
 }
 
 /** Makes a branch where the daemon would, and takes it down. */

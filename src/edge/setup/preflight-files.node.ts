@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path'
 import { attempt } from '../../base/attempt.ts'
 import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { decodeBase64Url, encodeBase64Url } from '../../base/encoding/base64.ts'
-import { errnoText, lstatOf, statOf, systemErrno } from '../../base/files.node.ts'
+import { errnoText, lstatOf, statOf, systemErrno, whyNotMade } from '../../base/files.node.ts'
 import { shellWord } from '../../base/text/shell-word.ts'
 import type { Config } from '../../config/config.ts'
 import { knownError } from '../../errors.ts'
@@ -82,10 +82,10 @@ export function checkWritable(check: string, path: string): Finding {
     unlinkSync(probe)
     return pass(check, directory === path ? `${path} can be written` : `${path} will be made`)
   } catch (error) {
-    const why = errnoText(systemErrno(error))
+    systemErrno(error)
     return fail(
       check,
-      `${path} cannot be written, since ${why}`,
+      `${path} cannot be written, since ${whyNotMade(error, probe)}`,
       'make it a directory that this user may write, or name another one',
     )
   }

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Config, parseConfig } from '../../../src/config/config.ts'
+import { tryBranch } from '../../../src/edge/setup/branch-trial.node.ts'
 import type { Finding } from '../../../src/edge/setup/finding.ts'
 import { checkMachine } from '../../../src/edge/setup/preflight.node.ts'
 import { ensureCertificate } from '../../../src/edge/sockets/certificate.node.ts'
@@ -64,6 +65,21 @@ t.test('an address of another machine is told apart from a taken port', async (t
     { check: 'listen.address', detail: '192.0.2.1 is not an address of this machine' },
   ])
 })
+
+t.test(
+  'a state directory where nothing can be made is one finding, and no branch is tried there',
+  async (t) => {
+    const directory = t.testdir({ work: {} })
+    t.match(
+      await failures(configOf(directory, { state_directory: '/proc/x', sandbox: { require: 'overlay' } })),
+      [{ check: 'state_directory', detail: '/proc/x cannot be written, since nothing can be made in /proc' }],
+    )
+    t.match(await tryBranch('/proc'), {
+      state: 'failed',
+      detail: 'No directory can be made in /proc to try a branch in, since nothing can be made in /proc.',
+    })
+  },
+)
 
 t.test('directories that cannot be written are found by writing', async (t) => {
   const directory = t.testdir({ work: {}, file: '' })
