@@ -7,6 +7,7 @@
 import { fetchDeviceFingerprint } from '../../client/link/dial.node.ts'
 import {
   checkPin,
+  givenMismatch,
   isFingerprint,
   loadPins,
   pinFile,
@@ -52,14 +53,14 @@ async function trust(context: CommandContext, host: string, given: string | unde
     ])
   }
   if (verdict.kind === 'changed' && !isGiven(options, 'replace'))
-    throw pinMismatch(address, verdict.pin, fingerprint)
+    throw (given === undefined ? pinMismatch : givenMismatch)(address, verdict.pin, fingerprint)
   const pinned = verdict.kind === 'unknown' ? undefined : verdict.pin
   const before = pinned?.key ?? null
   if (pinned !== undefined) {
     const since = pinned.since === undefined ? '' : `  since ${pinned.since}`
     context.output.note(`pinned so far  ${pinned.key}${since}`)
   }
-  context.output.note(`${address} shows  ${fingerprint}`)
+  context.output.note(`${given === undefined ? `${address} shows` : 'given'}  ${fingerprint}`)
   // A fingerprint on the command line was compared by whoever wrote it.
   if (given === undefined && !isGiven(options, 'yes') && !ask('Is this what the device itself says?')) {
     const sentence = `Nothing was pinned for ${address}, since nobody confirmed its key: compare it with the device, then add --yes or the fingerprint.`

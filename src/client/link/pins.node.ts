@@ -143,9 +143,19 @@ export function checkPin(pins: Pins, address: string, fingerprint: string): PinV
   return { kind: pin.next === fingerprint ? 'follows' : 'changed', pin }
 }
 
+const sinceWhen = (since: string | undefined): string => (since === undefined ? '' : ` since ${since}`)
+
+/** The error of a fingerprint that somebody gave where another one is pinned: the device has shown nothing. */
+export function givenMismatch(address: string, { key: pinned, since }: Pin, given: string): SassError {
+  const sentence =
+    `${given} was given for ${address} where ${pinned} is pinned${sinceWhen(since)}, so nothing was changed:` +
+    ` compare both with what the device itself says, and only if it was set up anew run sass-edge trust --replace ${address} ${given}.`
+  return new SassError('PIN_MISMATCH', sentence, { address, pinned, seen: given, since: since ?? null })
+}
+
 /** The error of a device whose key is not the pinned one; it names both and the command that accepts the new one. */
 export function pinMismatch(address: string, { key: pinned, since }: Pin, seen: string): SassError {
-  const when = since === undefined ? '' : ` since ${since}`
+  const when = sinceWhen(since)
   const sentence =
     `${address} shows the key ${seen} where ${pinned} is pinned${when}, so it is another device or somebody is in between, and nothing was sent:` +
     ` find out which, and only if the device was set up anew run sass-edge trust --replace ${address}.`
