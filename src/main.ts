@@ -6,7 +6,7 @@
 import { nearest } from './base/text/suggest.ts'
 import { FOREIGN_WORDS, LOADERS } from './cli/commands.node.ts'
 import { createOutput, writeAll } from './cli/common/output.node.ts'
-import { isGiven, optionSpecs, parseArguments } from './cli/words/arguments.ts'
+import { COMMON_OPTIONS, isGiven, optionSpecs, parseArguments } from './cli/words/arguments.ts'
 import { EXIT, exitOfError } from './cli/words/exit-codes.ts'
 import { commandHelp, overviewHelp } from './cli/words/help.ts'
 import { type CommandName, SUMMARIES } from './cli/words/summaries.ts'
@@ -16,6 +16,10 @@ const STDOUT_FD = 1
 /** node:ffi, which starts every process, and the fixes it needs came with this release. */
 const NODE_MAJOR = 26
 const NODE_MINOR = 10
+
+const COMMON_NAMES: ReadonlySet<string> = new Set(
+  COMMON_OPTIONS.flatMap(({ name, short = name }) => [name, short]),
+)
 
 function isCommandName(word: string | undefined): word is CommandName {
   return word !== undefined && Object.hasOwn(LOADERS, word)
@@ -42,6 +46,10 @@ function chooseCommand(argv: readonly string[]): { name: CommandName; words: rea
   // `sass-edge --config FILE` alone is the daemon, as service files write it.
   if (index === -1) return { name: 'run', words: argv }
   const word = argv[index]
+  // The word behind an option that is mistyped is its value: it is the option that is told.
+  const isForeign = (each: string) =>
+    each.startsWith('-') && !COMMON_NAMES.has(each.replace(/^--?/, '').replace(/=.*/s, ''))
+  if (!isCommandName(word) && argv.slice(0, index).some(isForeign)) return { name: 'run', words: argv }
   if (isCommandName(word)) return { name: word, words: [...argv.slice(0, index), ...argv.slice(index + 1)] }
   const meant = nearest(word ?? '', Object.keys(SUMMARIES))
   const hint = meant === undefined ? 'sass-edge --help lists them all' : `did you mean ${meant}?`

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import t from 'tap'
 import { runMain } from './cli/run-main.node.ts'
 
@@ -45,6 +46,20 @@ t.test('common options may stand before the command', async (t) => {
   const directory = t.testdir({ 'c.json': '{}' })
   const run = await runMain(directory, ['--config', 'c.json', '--json', 'config', 'show'])
   t.match(run, { code: 0, stdout: '{}\n' })
+})
+
+t.test('a mistyped option before the command is told, and not its value; run takes no words', async (t) => {
+  const directory = t.testdir({})
+  t.match(await runMain(directory, ['--confg', 'x']), {
+    code: 125,
+    stderr: /: --confg is not a known option: did you mean --config\?\n$/,
+  })
+  t.match(await runMain(directory, ['--json', 'x']), { code: 125, stderr: /"x" is not a command/ })
+  t.match(await runMain(directory, ['run', 'extra', 'words']), {
+    code: 125,
+    stderr: /"extra" is one word too many/,
+  })
+  t.same(readdirSync(directory), [], 'nothing was made')
 })
 
 t.test('an unknown option of a command names the command', async (t) => {

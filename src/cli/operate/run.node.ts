@@ -12,7 +12,7 @@ import { programName } from '../../edge/host/own-program.node.ts'
 import { serviceManager } from '../../edge/host/service-manager.node.ts'
 import { findConfig, LOCAL_DIRECTORY, loadConfig } from '../../edge/setup/config-file.node.ts'
 import { makeInstallation } from '../../edge/setup/setup.node.ts'
-import { linesOfReadToo } from '../common/local-config.node.ts'
+import { linesOfReadToo, takeWords } from '../common/local-config.node.ts'
 import { emphasis } from '../common/output.node.ts'
 import { optionValue } from '../words/arguments.ts'
 import type { Command, CommandContext } from '../words/command.ts'
@@ -54,6 +54,7 @@ export const command: Command = {
     'sass-edge --config /etc/sass-edge/sass.edge.json': 'as a service file writes it',
   },
   async run(context) {
+    takeWords(context, 0)
     const { path, isNew: isMade } = configPath(context)
     const isNew = isMade || wordOfFirst(process.env) === NEW
     const { config, path: loaded } = loadConfig(path)
