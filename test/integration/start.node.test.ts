@@ -140,6 +140,19 @@ t.test('the bundle alone, in an empty directory, is daemon and client', async (t
   t.equal((await daemon).code, 0)
 })
 
+t.test('where a configuration is named, so it is in the lines to paste', async (t) => {
+  const directory = temporary(t)
+  t.equal((await sassEdge(['init', 'my edge', '--port', '0'], { cwd: directory })).code, 0)
+  const script = `"$SASS_EDGE" run --config 'my edge/sass.edge.json' > out 2> log & daemon=$!
+  for i in $(seq 60); do sleep 0.3; grep -q stops out && break; done
+  npx() { shift; "$SASS_EDGE" "$@"; }
+  eval "$(grep -m1 -o 'npx sass-edge exec.*' out)"; echo rc=$?
+  kill $daemon; wait $daemon; echo end=$?`
+  const { stdout } = await runProgram('sh', ['-c', script], { cwd: directory, env: { SASS_EDGE: PROGRAM } })
+  t.match(stdout.toString(), /^Linux [^\n]+\nrc=0\nend=0\n$/)
+  t.match(readFileSync(join(directory, 'out'), 'utf8'), / shell --config 'my edge\/sass\.edge\.json'\n/)
+})
+
 t.test(
   'without a configuration it makes one, on the port of the protocol, and prints lines that work (SS-09)',
   async (t) => {

@@ -4,6 +4,7 @@
  * @module
  */
 import { join, resolve } from 'node:path'
+import { shellWord } from '../../base/text/shell-word.ts'
 import { DEFAULT_CAPABILITY } from '../../config/caller-fields.ts'
 import type { Config } from '../../config/config.ts'
 import { TEXT_FORMATS } from '../../config/formats.ts'
@@ -79,7 +80,8 @@ export const command: Command = {
       commonName: 'sass-edge',
     })
     const enrolment = port === 0 ? undefined : firstInvitation(context, config)
-    const found = directory === join(context.cwd, LOCAL_DIRECTORY) ? '' : ` --config ${made.configPath}`
+    const found =
+      directory === join(context.cwd, LOCAL_DIRECTORY) ? '' : ` --config ${shellWord(made.configPath)}`
     return context.output.result(
       {
         directory: made.directory,

@@ -4,6 +4,7 @@
  * @module
  */
 import { join } from 'node:path'
+import { shellWord } from '../../base/text/shell-word.ts'
 import { READ_PLACES } from '../../config/sandbox-fields.ts'
 import { startDaemon } from '../../daemon.node.ts'
 import { openLogSink } from '../../edge/host/log-sink.node.ts'
@@ -78,6 +79,8 @@ export const command: Command = {
       })
     manager.ready(`Listens on ${daemon.address}`, daemon.adminSocket)
     const name = programName()
+    const named = optionValue(context.arguments.options, 'config')
+    const ofConfig = named === undefined ? '' : ` --config ${shellWord(named)}`
     const bold = (text: string) => emphasis(context.output, text)
     context.output.result(
       {
@@ -100,9 +103,9 @@ export const command: Command = {
           : [
               '',
               'In a second terminal, in this directory:',
-              `  ${bold(`${name} exec -- uname -a`)}`,
-              `  ${name} shell`,
-              `  ${name} jobs`,
+              `  ${bold(`${name} exec${ofConfig} -- uname -a`)}`,
+              `  ${name} shell${ofConfig}`,
+              `  ${name} jobs${ofConfig}`,
               '',
               '^C stops it.',
             ]),

@@ -18,6 +18,12 @@ t.test('writes DIR/sass.edge.json and says what to do next', async (t) => {
   t.equal(config.listen.port, 0)
 })
 
+t.test('a path with spaces can be pasted', async (t) => {
+  const directory = t.testdir({})
+  const { stdout } = await runMain(directory, ['init', 'my edge', '--port', '0'])
+  t.match(stdout, `sass-edge check --config '${join(directory, 'my edge/sass.edge.json')}'`)
+})
+
 t.test('without DIR it is ./.sass-edge, which later commands find by themselves', async (t) => {
   const directory = t.testdir({})
   const run = await runMain(directory, ['init', '--json'])
