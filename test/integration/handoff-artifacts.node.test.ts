@@ -83,6 +83,9 @@ t.test(
     t.equal(readFileSync(join(got, 'empty'), 'utf8'), '')
     const twice = await again.cli(['handoff', 'take', sent.id, '--agent', 'helper', '--into', 'got'])
     t.equal(twice.code, 125, 'nothing is written over')
+    const nowhere = await again.cli(['handoff', 'take', sent.id, '--agent', 'helper', '--into', 'nodir/sub'])
+    t.equal(nowhere.code, 125)
+    t.match(nowhere.stderr, `cannot be made, since ${join(again.directory, 'nodir')} does not exist: name`)
     const other = await again.cli(['handoff', 'take', sent.id, '--agent', 'third', '--into', 'none'])
     t.not(other.code, 0)
 

@@ -2,7 +2,16 @@
  * How a daemon starts, refuses to start, stops and comes back: as somebody sees it who types the commands.
  * @module
  */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -48,6 +57,22 @@ t.test('a configuration with many problems has all of them listed at once', asyn
   const json = await sassEdge(['run', '--json'], { cwd: directory })
   const { problems } = JSON.parse(json.stdout.toString())
   t.equal(problems.length, 6)
+})
+
+t.test('a state directory that is a file, or can be nowhere, is one sentence', async (t) => {
+  for (const [place, why] of [
+    ['file', 'a file is there already'],
+    ['/proc/x', 'nothing can be made in /proc'],
+  ] as const) {
+    const directory = await install(t, { state_directory: place })
+    writeFileSync(join(directory, '.sass-edge/file'), '')
+    const { code, stderr } = await run(directory)
+    t.equal(code, 125)
+    t.match(
+      stderr,
+      new RegExp(`^sass-edge: state_directory [^\\n]+ cannot be made, since ${why}: [^\\n]+\\n$`, 'm'),
+    )
+  }
 })
 
 t.test('a private key that others may read is refused with the chmod to run', async (t) => {

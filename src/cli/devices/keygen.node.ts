@@ -4,8 +4,9 @@
  * machine will show after the one that it shows; both in key-rotation.node.ts.
  * @module
  */
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
+import { statOf } from '../../base/files.node.ts'
 import { createKeyFiles } from '../../edge/state/key-file.node.ts'
 import { misuse } from '../../errors.ts'
 import { CALLER_OPTIONS } from '../common/device.node.ts'
@@ -36,6 +37,12 @@ export const command: Command = {
       throw misuse('No name for the keys is given: write sass-edge keygen PATH.')
     }
     const base = resolve(context.cwd, word.endsWith('.key') ? word.slice(0, -4) : word)
+    // The keys of a directory would lie beside it.
+    if (!word.endsWith('.key') && (word.endsWith('/') || statOf(base)?.isDirectory()))
+      throw misuse(
+        `${word} is a directory, and no key was made: name a file in it, like ${join(word, 'laptop')}.`,
+        { path: base },
+      )
     const publicKey = encodeBase64Url(createKeyFiles(base).publicKey)
     return context.output.result(
       { private_key_file: `${base}.key`, public_key_file: `${base}.pub`, public_key: publicKey },

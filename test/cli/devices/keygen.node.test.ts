@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { runMain } from '../run-main.node.ts'
@@ -24,6 +24,29 @@ t.test('never overwrites, whether PATH is written with .key or without', async (
     stderr: /^sass-edge: .*k\.key exists already and nothing was written/,
   })
   t.same(readFileSync(join(directory, 'k.key')), before)
+})
+
+t.test('a directory is no name for keys, and a missing one is named', async (t) => {
+  const directory = t.testdir({ in: {} })
+  for (const [word, like] of [
+    ['.', 'laptop'],
+    ['../in/', '../in/laptop'],
+    ['../in', '../in/laptop'],
+    ['none/', 'none/laptop'],
+  ] as const) {
+    const { code, stderr } = await runMain(join(directory, 'in'), ['keygen', word])
+    t.equal(code, 125, word)
+    t.equal(
+      stderr,
+      `sass-edge: ${word} is a directory, and no key was made: name a file in it, like ${like}.\n`,
+    )
+  }
+  t.same(readdirSync(directory), ['in'])
+  t.equal((await runMain(directory, ['keygen', 'in.key'])).code, 0, 'a file is named all the same')
+  t.match(await runMain(directory, ['keygen', 'none/k']), {
+    code: 125,
+    stderr: `cannot be written, since ${join(directory, 'none')} does not exist: choose another place.\n`,
+  })
 })
 
 t.test('a directory that is a file is one sentence', async (t) => {

@@ -161,6 +161,11 @@ t.test(
       stderr: /--capability-set/,
     })
     const set = ['--capability-set', 'caps_blog_article_intent_v1@1']
+    const nowhere = ['--payload', 'article.json', '--out', 'nodir/x']
+    t.match(await sass(...words, ...manifest, ...set, ...nowhere), {
+      code: 125,
+      stderr: `cannot be written, since ${join(directory, 'nodir')} does not exist: choose another place`,
+    })
     const out = await sass(...words, ...manifest, ...set, '--payload', 'article.json', '--out', '-')
     t.match(checkEnvelope(Buffer.from(out.stdout), ground), { kind: 'accepted' })
     // What would be refused is not signed.
