@@ -5,8 +5,8 @@
  * Rules: docs/proposals.md.
  * @module
  */
-import { fstatSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { isatty } from 'node:tty'
 import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
 import { statOf } from '../../base/files.node.ts'
@@ -52,7 +52,7 @@ function unusable(path: string, since: string): SassError {
 
 /** @param path absent: stdin */
 function bytesOf(context: CommandContext, path: string | undefined): Uint8Array {
-  if (path === undefined && fstatSync(0).isCharacterDevice()) throw unusable('stdin', 'it is a terminal')
+  if (path === undefined && isatty(0)) throw unusable('stdin', 'it is a terminal')
   return readGiven(context, path ?? '-', FILE_BYTES)
 }
 

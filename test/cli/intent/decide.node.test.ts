@@ -50,6 +50,13 @@ t.test('logs that cannot be made are one sentence', { timeout: 20_000 }, async (
   })
 })
 
+t.test('an empty stdin is no terminal', async (t) => {
+  t.match(await decide(t.testdir({}), '--stdin'), {
+    code: 125,
+    stderr: /stdin are not decided, since it is no JSON/,
+  })
+})
+
 t.test('what holds no logs of a run is not decided once more', async (t) => {
   const directory = t.testdir({ empty: {} })
   for (const [place, what] of [
