@@ -3,6 +3,9 @@
  * Refuses a Node that is too old before anything else is loaded.
  * @module
  */
+import { isUtf8 } from 'node:buffer'
+import { readFileSync } from 'node:fs'
+import { attempt } from './base/attempt.ts'
 import { nearest } from './base/text/suggest.ts'
 import { FOREIGN_WORDS, LOADERS } from './cli/commands.node.ts'
 import { createOutput, writeAll } from './cli/common/output.node.ts'
@@ -76,6 +79,21 @@ function checkRuntime(): void {
   )
 }
 
+/**
+ * Refuses arguments whose bytes are no text: by now each such byte is U+FFFD, and another word than the one that was
+ * written would be sent. Only where that stands in an argument are the bytes themselves looked at.
+ */
+function checkArguments(argv: readonly string[]): void {
+  const changed = argv.findIndex((word) => word.includes('\ufffd'))
+  if (changed === -1) return
+  const bytes = attempt(() => readFileSync('/proc/self/cmdline'), undefined)
+  if (bytes === undefined || isUtf8(bytes)) return
+  throw usageError(
+    `Word ${changed + 1} (${JSON.stringify(argv[changed]?.slice(0, 64))}) has bytes that are no UTF-8 and would be another word on the device, so nothing was done`,
+    'write it in UTF-8, or have a script on the device write it',
+  )
+}
+
 async function runProgram(argv: readonly string[]): Promise<number> {
   // Known before the arguments are read, so that their errors come out in the right form too.
   const own = FOREIGN_WORDS.has(argv[0]) ? [] : argv
@@ -87,6 +105,7 @@ async function runProgram(argv: readonly string[]): Promise<number> {
   })
   try {
     checkRuntime()
+    checkArguments(argv)
     const first = argv[0]
     if (first === undefined) throw usageError('No command is given', 'sass-edge --help lists them all')
     if (first === '--help' || first === '-h' || first === 'help') {

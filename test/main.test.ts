@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
-import { runMain } from './cli/run-main.node.ts'
+import { CODE_CACHE, runMain } from './cli/run-main.node.ts'
 
 t.test('--help and help list the commands on stdout, exit 0', async (t) => {
   const directory = t.testdir({})
@@ -60,6 +62,37 @@ t.test('a mistyped option before the command is told, and not its value; run tak
     stderr: /"extra" is one word too many/,
   })
   t.same(readdirSync(directory), [], 'nothing was made')
+})
+
+t.test('an argument whose bytes are no UTF-8 is refused, and U+FFFD itself is not', async (t) => {
+  const directory = t.testdir({})
+  const main = join(import.meta.dirname, '../src/main.ts')
+  const said = (bytes: string, ...words: string[]) => {
+    const script = `exec "$0" "$@" "$(printf '${bytes}')"`
+    const { status, stderr } = spawnSync('sh', ['-c', script, process.execPath, main, ...words], {
+      cwd: directory,
+      env: { HOME: directory, XDG_RUNTIME_DIR: '/tmp', ...CODE_CACHE },
+      encoding: 'utf8',
+    })
+    return { status, stderr }
+  }
+  for (const words of [
+    ['exec', '--', 'touch'],
+    ['shell', '--', 'vi'],
+    ['rsh', 'local', 'touch'],
+  ])
+    t.match(said('n\\377', ...words), { status: 125, stderr: /"n\ufffd"\) has bytes that are no UTF-8/ })
+  t.match(said('n\\357\\277\\275', 'exec', '--', 'touch'), {
+    status: 125,
+    stderr: /There is no configuration/,
+  })
+})
+
+t.test('-e that names no variable is told', async (t) => {
+  t.match(await runMain(t.testdir({}), ['exec', '-e', '=x', '--', 'true']), {
+    code: 125,
+    stderr: 'sass-edge: -e =x names no variable: write -e NAME=VALUE.\n',
+  })
 })
 
 t.test('an unknown option of a command names the command', async (t) => {

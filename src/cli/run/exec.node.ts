@@ -19,6 +19,7 @@ function environmentOf(context: CommandContext): Record<string, string> | undefi
   return Object.fromEntries(
     pairs.map((pair) => {
       const equals = pair.indexOf('=')
+      if (equals === 0) throw misuse(`-e ${pair} names no variable: write -e NAME=VALUE.`)
       if (equals > 0) return [pair.slice(0, equals), pair.slice(equals + 1)]
       const value = context.environment[pair]
       if (value !== undefined) return [pair, value]
