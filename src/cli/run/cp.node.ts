@@ -162,6 +162,8 @@ function sidesOf(context: CommandContext): readonly [CopyPlace, CopyPlace] {
   const [from, to, ...more] = [...context.arguments.positionals, ...(context.arguments.rest ?? [])]
   if (from === undefined || to === undefined || more.length > 0)
     throw misuse('A copy has two sides: write sass-edge cp SRC DST, one of them as HOST:PATH.')
+  if (from === '' || to === '')
+    throw misuse('One side of the copy is an empty word, so nothing was copied: write sass-edge cp SRC DST.')
   const sides = [readCopyPlace(from), readCopyPlace(to)] as const
   if (sides[0].kind === sides[1].kind)
     throw misuse(
