@@ -118,8 +118,15 @@ export const command: Command = {
   async run(context) {
     const [name = '', ...words] = takeWords(context, 3)
     const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
-    if (verb === undefined || words.length < verb.words[0] || words.length > verb.words[1])
+    if (verb === undefined)
       throw misuse(`intent can ${Object.keys(VERBS).join(', ')}: see sass-edge intent --help.`)
+    const {
+      words: [least, most],
+      usage,
+    } = verb
+    const missing = words.length < least ? usage.split(' ')[2 + words.length] : undefined
+    if (missing !== undefined) throw misuse(`No ${missing} is given: write sass-edge ${usage}.`)
+    takeWords(context, 1 + most)
     return verb.run(context, words[0] ?? '', words[1])
   },
 }

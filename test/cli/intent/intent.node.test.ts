@@ -199,3 +199,18 @@ t.test('the next dispatcher is named by the present one', async (t) => {
   t.match(await publish('blog.json', sha256Hex(BLOG_TEMPLATE)), { code: 0 })
   t.match(await readVault(join(directory, 'vault'), pin), { templates: 1, capabilitySets: 1, notes: [] })
 })
+
+t.test('a word that is missing is named, and one too many as well', async (t) => {
+  const directory = t.testdir({})
+  for (const [words, said] of [
+    [['run'], 'No FILE|SESSION_ID is given: write sass-edge intent run FILE|SESSION_ID.'],
+    [['status'], 'No PLAN_ID|SESSION_ID is given: write sass-edge intent status PLAN_ID|SESSION_ID.'],
+    [['vault'], 'No DIR is given: write sass-edge intent vault DIR'],
+    [['tools', 'x'], '"x" is one word too many'],
+    [[], 'intent can pack, vault,'],
+  ] as const) {
+    const { code, stderr } = await runMain(directory, ['intent', ...words])
+    t.equal(code, 125)
+    t.ok(stderr.startsWith(`sass-edge: ${said}`), stderr)
+  }
+})
