@@ -136,6 +136,9 @@ async function comeIn(
 ): Promise<Joined> {
   let last: unknown
   for (const place of placesOf(line)) {
+    // Not there: the device may be at the next one.
+    const before = asSassError(last)
+    if (before !== undefined) context.output.note(before.message)
     checkPinned(pinFile(context.environment), place.address, fingerprint)
     try {
       const client = await connect({
@@ -154,8 +157,6 @@ async function comeIn(
       const known = asSassError(error)
       if (known?.code !== 'CONNECT_FAILED') throw error
       if (known.details['refused'] !== undefined) throw refused(line, error)
-      // Not there: the device may be at the next one.
-      context.output.note(known.message)
       last = error
     }
   }
