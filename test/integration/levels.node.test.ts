@@ -99,6 +99,13 @@ t.test(
   },
 )
 
+t.test('a level that an operator set has no record to look into', async (t) => {
+  const daemon = await start(t)
+  t.equal((await daemon.cli(['level', 'set', 'agent', 'agent', 'RESTRICT', '--why', 'a drill'])).code, 0)
+  const shown = (await daemon.cli(['level'])).stdout.toString()
+  t.match(shown, /NORMAL\.\nTo let it go on:\n {2}sass-edge level set agent agent NORMAL\n$/)
+})
+
 t.test(
   'a rule of severity medium leaves the session only what reads (JF-093, JF-R35, SS-38, SS-40)',
   async (t) => {

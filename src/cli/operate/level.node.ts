@@ -29,9 +29,14 @@ function nextSteps(entries: Levels['entries']): readonly string[] {
   if (raised.length === 0) return []
   const reasons = new Set(raised.flatMap(({ why }) => RECORD.exec(why)?.[1] ?? []))
   return [
-    'Look into it (sass-edge audit tail and branch diff say what else was done):',
-    ...[...reasons].map((seq) => `  sass-edge why ${seq}`),
-    'Then let it go on:',
+    // What an operator has raised has no record to look into.
+    ...(reasons.size === 0
+      ? ['To let it go on:']
+      : [
+          'Look into it (sass-edge audit tail and branch diff say what else was done):',
+          ...[...reasons].map((seq) => `  sass-edge why ${seq}`),
+          'Then let it go on:',
+        ]),
     ...raised.map(({ scope, name }) =>
       name === ''
         ? `  sass-edge level set ${visible(scope)} NORMAL`
