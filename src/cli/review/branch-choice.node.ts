@@ -9,8 +9,18 @@ import { pickId, plainId, shortIds } from '../words/listing.ts'
 
 const BRANCH = Object.freeze({ name: 'branch', listedBy: 'sass-edge branch list' })
 const ID_LIKE = /^[0-9a-f]{4,32}$/
+/** Whoever writes so many digits means a branch, mistyped or not there any more, sooner than a file or a label. */
+const SURELY_ID = /^[0-9a-f]{6,32}$/
 
 export type BranchChoice = { readonly id: string; readonly words: readonly string[] }
+
+/** Which branch is meant where none is named, and whether the words behind its name are paths. */
+export type Choosing = {
+  readonly prefers?: (branch: Branch) => boolean
+  readonly takesPaths?: boolean
+}
+
+const isToReview = ({ isEmpty }: Branch): boolean => !isEmpty
 
 /**
  * The branch, and the words behind its name. Without a name it is the only one, or the only one that `prefers`.
@@ -19,7 +29,7 @@ export type BranchChoice = { readonly id: string; readonly words: readonly strin
 export async function chooseBranch(
   { branches: client }: Client,
   words: readonly string[],
-  prefers: (branch: Branch) => boolean = ({ isEmpty }) => !isEmpty,
+  { prefers = isToReview, takesPaths = false }: Choosing = {},
 ): Promise<BranchChoice> {
   const [given, ...rest] = words
   const first = given === undefined ? undefined : plainId(given)
@@ -38,7 +48,12 @@ export async function chooseBranch(
       'PROCESS_NOT_FOUND',
       'There is no branch on this device: one is made when an agent runs its first command.',
     )
-  if (preferred.length === 1 || branches.length === 1) return { id: only.id, words }
+  const isOnly = preferred.length === 1 || branches.length === 1
+  if (given !== undefined && first !== undefined && SURELY_ID.test(first)) {
+    const isPath = takesPaths && isOnly && (await client.diff(only.id, 'stat', () => {}, [given])).shown > 0
+    if (!isPath) return { id: pickId(first, ids, BRANCH), words: rest }
+  }
+  if (isOnly) return { id: only.id, words }
   const short = shortIds(ids)
   const some = ids.slice(0, 3).map(short).join(', ')
   throw misuse(

@@ -126,7 +126,7 @@ export async function diff(context: CommandContext, words: readonly string[]): P
   const { output } = context
   const form = formOf(context)
   return asOperator(context, async (client) => {
-    const { id, words: paths } = await chooseBranch(client, words)
+    const { id, words: paths } = await chooseBranch(client, words, { takesPaths: true })
     if (form === 'json') {
       const { result, value } = await jsonDiff(client, id, paths)
       const { digest, changes, conflicts, heldBack, isPreview, stopped, talkedTo } = result
@@ -240,7 +240,7 @@ export async function merge(context: CommandContext, words: readonly string[]): 
   if (context.output.json && !isSure)
     throw misuse('With --json nobody is shown what is merged: give --yes if you have seen it.')
   const [choice, digest] = await asOperator(context, async (client) => {
-    const chosen = await chooseBranch(client, words)
+    const chosen = await chooseBranch(client, words, { takesPaths: true })
     // Who has looked before is not shown it again.
     if (named !== undefined && isSure) return [chosen, named] as const
     return [chosen, await show(context, client, chosen.id, chosen.words)] as const

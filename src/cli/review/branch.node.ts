@@ -90,7 +90,7 @@ function done(context: CommandContext, id: string, outcome: Outcome): number {
 
 const undo: Action = async (context, words) => {
   const { id, words: rest } = await asOperator(context, (client) =>
-    chooseBranch(client, words, ({ canUndo }) => canUndo),
+    chooseBranch(client, words, { prefers: ({ canUndo }) => canUndo }),
   )
   refuseMore(rest, 0)
   confirm(context, 'Shall the last merge of this branch be taken back?', 'nothing was taken back')

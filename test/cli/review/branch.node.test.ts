@@ -136,6 +136,33 @@ t.test('a branch is named by its beginning, or is the only one that waits', asyn
   t.match(await stage(t, { entries: [] }).run('diff'), { code: 255, stderr: /There is no branch/ })
 })
 
+t.test('what looks like an id and is none is not taken for a path, a label or a word too many', async (t) => {
+  const none = { digest, changes: 1, shown: 0 }
+  const { run, asked } = stage(t, { DiffBranch: () => m.branchDiffEnd.encode(none) })
+  for (const [action, ...more] of [
+    ['checkpoint'],
+    ['checkpoint', 'builds'],
+    ['undo', '--yes'],
+    ['drop', '--yes'],
+    ['merge', '--yes'],
+    ['diff'],
+  ] as const)
+    t.match(
+      await run(action, 'DEADBEEF', ...more),
+      { code: 255, stderr: /No branch has an id that begins with deadbeef; see sass-edge branch list/ },
+      action,
+    )
+  t.match(await run('drop', '57ef4049-aaaa', '--yes'), { stderr: /begins with 57ef4049aaaa;/ })
+  const done = asked.filter(({ method }) => method !== 'ListBranches' && method !== 'DiffBranch')
+  t.strictSame(done, [], 'nothing was done in the branch that there is')
+})
+
+t.test('a file that is called like an id is one where the branch changes it', async (t) => {
+  const { run, asked } = stage(t)
+  t.equal((await run('diff', 'deadbeef')).code, 0)
+  t.match(asked.at(-1), { method: 'DiffBranch', value: { paths: [encodeUtf8('deadbeef')] } })
+})
+
 t.test('nothing in a text steers a terminal, and a patch is what it is', async (t) => {
   const text = 'added \u001b[31mx\u009b\ttab\nlast'
   const { run } = stage(t, { text })
