@@ -247,7 +247,8 @@ export function openSealedFacts({
 
     purge(session) {
       const id = decodeHex(session)
-      if (id?.length !== SESSION_ID_BYTES) return 0
+      // What stands for nobody's session is no session that anybody could erase.
+      if (id?.length !== SESSION_ID_BYTES || id.every((byte) => byte === 0)) return 0
       keys.delete(session)
       return factsPairs(directory).reduce(
         (sum, first) => sum + destroyIn(pairPaths(directory, first).keys, id),

@@ -44,6 +44,16 @@ t.test('what is sealed is opened again, in order, and named by its digest', asyn
   t.not(frames[0]?.digest, frames[3]?.digest, 'nothing is sealed twice alike')
 })
 
+t.test('what is erased is a session’s, and never what stands for nobody’s', async (t) => {
+  const directory = t.testdir()
+  const facts = open(directory)
+  for (const session of [ONE, undefined]) facts.seal(session, { of: session ?? null })
+  t.equal(facts.purge(ONE), 1)
+  t.equal(facts.purge('0'.repeat(32)), 0)
+  facts.close()
+  t.same(contents(directory), ['purged', { of: null }])
+})
+
 t.test('a pair that is large enough, and each start, begins another', async (t) => {
   const directory = t.testdir()
   const facts = open(directory, 300)

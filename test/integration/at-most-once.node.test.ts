@@ -248,7 +248,7 @@ t.test('a purge leaves nothing of what ran in the state directory', async (t) =>
   const text = () => readdirSync(place).map((name) => readFileSync(join(place, name), 'latin1'))
   t.match(text().join(), canary)
   const session = daemon.audit().find(({ action }) => action === 'execute')?.['session']
-  t.equal((await daemon.cli(['purge', String(session)])).code, 0)
+  t.equal((await daemon.cli(['purge', String(session), '--yes'])).code, 0)
   t.notMatch(text().join(), new RegExp(`${canary}|${String(session)}`))
   t.match((await daemon.cli(['jobs', '--all'])).stdout.toString(), /outcome unknown/)
 })

@@ -249,7 +249,7 @@ t.test('what is purged is found nowhere; the chain verifies, and replay says so 
       'session'
     ],
   )
-  const refused = await daemon.cli(['purge', ofOther])
+  const refused = await daemon.cli(['purge', ofOther, '--yes'])
   t.not(refused.code, 0)
   t.match(refused.stderr, /still run: end them first/)
   await other.cancel(running.id)
@@ -263,10 +263,13 @@ t.test('what is purged is found nowhere; the chain verifies, and replay says so 
     .filter((path) => path.endsWith('.keys'))
     .map((path) => readFileSync(path))
 
-  const purged = await said(directory, 'purge', session)
+  t.match(await daemon.cli(['purge', session]), { code: 125, stderr: /goes for good[\s\S]*Nobody said yes/ })
+  const nobody = await daemon.cli(['purge', '0'.repeat(32), '--yes'])
+  t.match(nobody.stderr, /There is nothing of a session with that id/, 'what no session did stays')
+  const purged = await said(directory, 'purge', session, '--yes')
   t.equal(purged.code, 0)
-  t.not((await daemon.cli(['purge', session])).code, 0, 'there is nothing left of it')
-  t.not((await daemon.cli(['purge', 'ab'.repeat(16)])).code, 0)
+  t.not((await daemon.cli(['purge', session, '--yes'])).code, 0, 'there is nothing left of it')
+  t.not((await daemon.cli(['purge', 'ab'.repeat(16), '--yes'])).code, 0)
   const seq = String(ofAgent?.['seq'])
   t.notMatch((await daemon.cli(['why', seq])).stdout.toString(), new RegExp(argument), 'nor in words')
   await daemon.stop()

@@ -135,7 +135,7 @@ export async function clearsAway(t: Test, daemon: Branched, session: string): Pr
   t.equal(dropped.code, 0, dropped.stderr)
   const directory = join(stateOf(daemon.directory), 'branches')
   await until('its files are gone', () => !readdirSync(directory).some((name) => name.includes(session)))
-  const purged = await daemon.cli(['purge', session])
+  const purged = await daemon.cli(['purge', session, '--yes'])
   t.equal(purged.code, 0, purged.stderr)
   t.ok(await isWhole(daemon), 'the record is whole')
   await inSession(daemon, (client) => othersGoOn(t, daemon, client))

@@ -5,9 +5,12 @@
  * the service manager's), and what it counts, as the text that a Prometheus server scrapes (`metrics`).
  * @module
  */
+import { visible } from '../../base/text/visible.ts'
 import { misuse } from '../../errors.ts'
+import { ask } from '../common/ask.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
 import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.node.ts'
+import { isGiven } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
 import { plainId } from '../words/listing.ts'
 
@@ -33,12 +36,17 @@ export const purge: Command = {
   options: OPERATOR_OPTIONS,
   examples: {
     'sass-edge purge 65b58159a3314fe4a201aff6dd9f1245':
-      'the arguments, paths and output of that session are gone for good',
+      'asks; then the arguments, paths and output of that session and its branch are gone for good',
   },
   async run(context) {
     const [given] = takeWords(context, 1)
     if (given === undefined) throw misuse('purge takes the id of a session: it is in sass-edge audit tail.')
     const session = plainId(given)
+    context.output.note(
+      `What session ${visible(session)} said and did goes for good, and its branch with what is not merged of it.`,
+    )
+    if (!isGiven(context.arguments.options, 'yes') && !ask('Shall it be erased?'))
+      throw misuse('Nobody said yes, so nothing was erased; answer at a terminal, or with --yes.')
     const outcome = await asOperator(context, ({ operator }) => operator.purge(session))
     const message = doneMessage(outcome, 'PROCESS_NOT_FOUND')
     return context.output.result({ session, message }, [message])
