@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { hostBytesDigest } from '../../base/crypto/sha256.node.ts'
 import { errnoOf, errnoText, makePrivateDirectory } from '../../base/files.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
+import { refusalOf, refusalText } from '../../intent/envelopes/refusal.ts'
 import {
   INTENT_BATCH_FILES,
   SUBMITTED_REFUSED,
@@ -334,6 +335,5 @@ export function createSpool(ground: SpoolGround): Spool {
 
 const REPLAYED: Refusal = Object.freeze({
   ...{ step: 12, code: 'REPLAY', ticket: 'FT-002', field: 'envelope_id' },
-  problem:
-    'An envelope with this id was accepted before, and an id is good once: make a new one where it was not meant to be the same.',
+  problem: refusalText(refusalOf('REPLAY', 'envelope_id', 'was accepted before')),
 })

@@ -52,6 +52,9 @@ export function refusalOf(code: EnvelopeRefusalCode, field: string, problem: str
 
 /** The sentence of a refusal. */
 export function refusalText({ step, code, ticket, field, problem }: EnvelopeRefusal): string {
+  // Nothing is wrong with it that its sender could put right: a new one would be done a second time.
+  if (code === 'REPLAY')
+    return `The envelope was refused by check ${step} (${code}, ${ticket}) because its id was accepted before: it is here already, and nothing was done a second time; see sass-edge intent inbox for what waits and sass-edge intent status for plans.`
   const where = field === '' ? 'the envelope' : `its field ${field}`
   const because = ticket === undefined ? code : `${code}, ${ticket}`
   return `The envelope was refused by check ${step} (${because}) because ${where} ${problem}: nothing of it was done; put that right and send it anew.`

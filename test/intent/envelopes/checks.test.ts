@@ -314,8 +314,12 @@ t.test('the first check that fails is the answer (SA-08)', (t) => {
 
 t.test('a refusal is one sentence with its step, code and ticket', (t) => {
   t.equal(
+    refusalText(refusalOf('CAPABILITY_CONSTRAINT', 'payload', 'is too large')),
+    'The envelope was refused by check 11 (CAPABILITY_CONSTRAINT, FT-005) because its field payload is too large: nothing of it was done; put that right and send it anew.',
+  )
+  t.equal(
     refusalText(refusalOf('REPLAY', 'envelope_id', 'was accepted before')),
-    'The envelope was refused by check 12 (REPLAY, FT-002) because its field envelope_id was accepted before: nothing of it was done; put that right and send it anew.',
+    'The envelope was refused by check 12 (REPLAY, FT-002) because its id was accepted before: it is here already, and nothing was done a second time; see sass-edge intent inbox for what waits and sass-edge intent status for plans.',
   )
   t.equal(NOW_MS > 0, true)
   t.end()
