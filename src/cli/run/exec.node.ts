@@ -46,7 +46,8 @@ export const command: Command = {
     '--timeout SECONDS': 'end it after this time',
     '--keep-background': 'what it leaves running stays when it ends',
     '--detach': 'print the id as soon as it runs, and leave it running',
-    '--id HEX': '32 hexadecimal digits; the same id never starts twice',
+    '--id HEX':
+      '32 hexadecimal digits; the same id never starts twice: another command under it is not run, and gets the output of the first',
     '--tail BYTES': 'of an id that runs or ran: only the end of its output',
     ...RECONNECT_OPTION,
     ...OUTPUT_OPTIONS,
