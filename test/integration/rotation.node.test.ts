@@ -146,6 +146,8 @@ t.test(
     const made = JSON.parse((await daemon.cli(['keygen', '--device', '--json'])).stdout.toString())
     const again = JSON.parse((await daemon.cli(['keygen', '--device', '--json'])).stdout.toString())
     t.equal(again.next_fingerprint, made.next_fingerprint, 'it is made once')
+    const early = await daemon.cli(['keygen', '--device', '--switch'])
+    t.match(early, { code: 125, stderr: /has not announced the new key, so the device keeps the old one/ })
     t.equal((await daemon.cli(['reload'])).code, 0)
     t.equal((await exec(knows)).code, 0)
     const pins = (home: string) => JSON.parse(readFileSync(file(home, 'known_devices.json'), 'utf8'))

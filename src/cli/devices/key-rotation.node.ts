@@ -12,13 +12,15 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
-import { makeNextKey, switchToNextKey } from '../../edge/sockets/certificate.node.ts'
+import { makeNextKey, switchableKeyDigest, switchToNextKey } from '../../edge/sockets/certificate.node.ts'
 import { createKeyFiles, readPrivateKey } from '../../edge/state/key-file.node.ts'
 import { asSassError, misuse } from '../../errors.ts'
-import { connectDevice, keyPathOf } from '../common/device.node.ts'
+import { ask } from '../common/ask.node.ts'
+import { connectDevice, connectOperator, keyPathOf } from '../common/device.node.ts'
 import { localConfig } from '../common/local-config.node.ts'
 import { doneMessage } from '../common/operator.node.ts'
 import { systemError } from '../common/system-error.node.ts'
+import { isGiven } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 
 /** Of a pair: `BASE.key` and `BASE.pub`. */
@@ -81,17 +83,48 @@ export async function rotateKey(context: CommandContext, word: string | undefine
   )
 }
 
-export function rotateDeviceKey(context: CommandContext, isSwitch: boolean): number {
+const fingerprintOf = (digest: Uint8Array): string => `sha256:${encodeBase64Url(digest)}`
+
+/** What the daemon that runs announces. Undefined: nothing; null: none answers. */
+async function announcedNow(context: CommandContext): Promise<string | undefined | null> {
+  try {
+    const client = await connectOperator(context, undefined)
+    const { nextFingerprint } = client
+    await client.close()
+    return nextFingerprint
+  } catch (error) {
+    if (asSassError(error)?.code !== 'CONNECT_FAILED') throw error
+    return null
+  }
+}
+
+/** Every client that never heard of the new key stops at it, so one that nobody was told of is asked about. */
+async function confirmSwitch(context: CommandContext, fingerprint: string): Promise<void> {
+  const announced = await announcedNow(context)
+  if (announced === fingerprint) return
+  const why =
+    announced === null
+      ? 'No daemon runs that could say whether it has announced the new key'
+      : 'The daemon has not announced the new key'
+  context.output.note(`${why}: clients that do not know of it stop, each until a person trusts it.`)
+  if (isGiven(context.arguments.options, 'yes') || ask('Shall the device go over to it all the same?')) return
+  throw misuse(
+    `${why}, so the device keeps the old one: have it announced with sass-edge reload, wait until every client has come by, and give the same command again, or --yes.`,
+  )
+}
+
+export async function rotateDeviceKey(context: CommandContext, isSwitch: boolean): Promise<number> {
   const { config } = localConfig(context)
   const { key, certificate } = config.tls
   if (isSwitch) {
+    await confirmSwitch(context, fingerprintOf(switchableKeyDigest(key, certificate)))
     switchToNextKey(key, certificate)
     return context.output.result({ key, switched: true }, [
       'The next start shows the new key: restart the daemon now.',
       'Clients that have come by since it was announced go over by themselves; the others stop, and name both keys.',
     ])
   }
-  const fingerprint = `sha256:${encodeBase64Url(makeNextKey(key))}`
+  const fingerprint = fingerprintOf(makeNextKey(key))
   return context.output.result({ key, next_fingerprint: fingerprint, switched: false }, [
     `next fingerprint  ${fingerprint}`,
     'Have the daemon announce it with sass-edge reload. When every client has come by:',

@@ -178,13 +178,13 @@ export function makeNextKey(keyPath: string): Uint8Array {
 }
 
 /**
- * Puts the key that follows in the place of the other one, whose certificate goes: the next start makes one. Cut off in
- * between, the old key is left without its certificate, and the same can be done again.
+ * The SHA-256 of the key that may be put in the place of the other one.
  * @throws SassError TLS_CERT_INVALID where no key follows, or where the pair is somebody's own and not made by us
  */
-export function switchToNextKey(keyPath: string, certificatePath: string): void {
+export function switchableKeyDigest(keyPath: string, certificatePath: string): Uint8Array {
   const path = nextKeyPath(keyPath)
-  if (nextKeyDigest(keyPath) === undefined)
+  const digest = nextKeyDigest(keyPath)
+  if (digest === undefined)
     throw invalid(
       `There is no key at ${path}, so there is nothing to go over to: make it with keygen --device.`,
       path,
@@ -199,6 +199,17 @@ export function switchToNextKey(keyPath: string, certificatePath: string): void 
       `The certificate ${certificatePath} was not made by the daemon, so it is not taken away: put your new pair in the place of the old one yourself.`,
       certificatePath,
     )
+  return digest
+}
+
+/**
+ * Puts the key that follows in the place of the other one, whose certificate goes: the next start makes one. Cut off in
+ * between, the old key is left without its certificate, and the same can be done again.
+ * @throws SassError as `switchableKeyDigest`, and STATE_UNWRITABLE
+ */
+export function switchToNextKey(keyPath: string, certificatePath: string): void {
+  const path = nextKeyPath(keyPath)
+  switchableKeyDigest(keyPath, certificatePath)
   try {
     rmSync(certificatePath, { force: true })
     // Gone for good, before there is a key that it does not belong to: with those two no daemon starts.
