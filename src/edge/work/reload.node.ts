@@ -198,6 +198,21 @@ export async function dropUnsoundKeys(config: Config, rooms: Rooms): Promise<voi
   endStrangers(rooms)
 }
 
+/** @throws SassError for another vault, or another pin for it, with which the daemon would not start */
+async function checkVault({ intent: before }: Config, { intent }: Config): Promise<void> {
+  const { vault, dispatcher_pin } = intent
+  // The one that is open is read again by itself.
+  if (vault === null || (vault === before.vault && dispatcher_pin === before.dispatcher_pin)) return
+  const { readVault } = await import('../intent/vault.node.ts')
+  await readVault(vault, dispatcher_pin ?? '')
+}
+
+/** What is named with all that lies within it is not named a second time. */
+function restartNames(config: Config, started: Config): readonly string[] {
+  const names = FIXED.flatMap(([name, part]) => (sameValue(part(config), part(started)) ? [] : [name]))
+  return names.filter((name) => !names.some((other) => name.startsWith(`${other}.`)))
+}
+
 export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Promise<ReloadResult> {
   const { config: started, configPath, log, audit } = ground
   let penalties = started.acl.penalties
@@ -222,7 +237,9 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     const unsound = [...unsoundKeys(config.agents).values()]
     if (unsound.length > 0) throw invalid(configPath, unsound)
     checkRulesPin(config)
-    const plans = rooms().plans === undefined ? undefined : planSettings(config)
+    await checkVault(started, config)
+    // Looked at although only a restart takes it over: with what is refused here the daemon would not start.
+    const plans = rooms().plans === undefined && !runsPlans(config) ? undefined : planSettings(config)
     const made = await reloadableOf(config, configPath, rooms().settings.startedAtMs, rooms().enrolments)
     const { ringBytes } = rooms().settings
     const policy = await loadPolicy(made.policy, config)
@@ -251,9 +268,7 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
       return { ok: false, problem: `Nothing was changed, the old configuration holds. ${problem}` }
     }
     const { config, made, plans, frozen } = loaded
-    const needsRestart = FIXED.filter(([, part]) => !sameValue(part(config), part(started))).map(
-      ([name]) => name,
-    )
+    const needsRestart = restartNames(config, started)
     const { policyVersion } = made.settings
     // Recorded first: from here on decisions follow the new policy.
     const [from, to] = [

@@ -17,6 +17,7 @@ import type { Caller } from '../../../src/session/callers/identities.ts'
 import { createSessions, type Session } from '../../../src/session/callers/sessions.ts'
 import type { ReloadResult, Rooms } from '../../../src/session/common/rooms.ts'
 import { createConfirmations } from '../../../src/session/standing/confirmations.ts'
+import { directoryForVault, makeDiskVault } from '../../intent/disk-vault.node.ts'
 
 const keyOf = (seed: number) => encodeBase64Url(publicKeyOf(new Uint8Array(32).fill(seed)))
 const AGENT = { name: 'ci', public_key: keyOf(1) }
@@ -253,6 +254,24 @@ t.test('what only a restart takes over is named, and everything else holds alrea
   t.equal(rooms.settings.ringBytes, ringBytes, 'the rings are those that were made at the start')
   write(BASE)
   t.match(await reload(), { ok: true, needsRestart: [] }, 'compared with what the daemon was started with')
+})
+
+t.test('what signed work needs is looked at, although only a restart takes it over', async (t) => {
+  const { rooms, reload, write, audited } = await stage(t)
+  const before = rooms.settings
+  const vault = join(t.testdirName, 'nowhere')
+  write({ ...BASE, intent: { vault, dispatcher_pin: 'ab'.repeat(32) } })
+  const gone = await reload()
+  t.match(gone, { ok: false, problem: /^Nothing was changed, the old configuration holds\. .*nowhere/ })
+  write({ ...BASE, intent: { tools: join(t.testdirName, 'no-tools') } })
+  t.match(await reload(), { ok: false, problem: /no-tools/ })
+  t.equal(rooms.settings, before)
+  t.match(audited, [{ what: 'reload_failed' }, { what: 'reload_failed' }])
+  const { directory, pin } = await makeDiskVault(directoryForVault(t))
+  write({ ...BASE, intent: { vault: directory, dispatcher_pin: pin } })
+  t.match(await reload(), { ok: true, needsRestart: ['intent'] }, 'named once')
+  write({ ...BASE, intent: { vault: directory, dispatcher_pin: 'cd'.repeat(32) } })
+  t.match(await reload(), { ok: false, problem: /dispatcher_pin/ })
 })
 
 t.test(
