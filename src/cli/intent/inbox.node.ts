@@ -8,7 +8,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { createFile, makeDirectories, makePrivateDirectory } from '../../base/files.node.ts'
+import { createFile, makeDirectories, makePrivateDirectory, statOf } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Envelope, QuarantinedEnvelope } from '../../client/client.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
@@ -51,6 +51,12 @@ export function send(context: CommandContext, path: string): number {
     elsewhere === undefined
       ? join(localConfig(context).config.state_directory, 'intent/inbox')
       : resolve(context.cwd, elsewhere)
+  // A stick that is not mounted: what is made in its place is carried nowhere.
+  if (elsewhere !== undefined && statOf(root)?.isDirectory() !== true)
+    throw misuse(
+      `There is no directory ${root}, so the envelope was not sent: mount what belongs there, or make it, and send it again.`,
+      { path: root },
+    )
   const file = join(root, receiverId, envelopeFileName(envelopeId))
   try {
     if (elsewhere === undefined) makePrivateDirectory(join(root, receiverId))
@@ -89,7 +95,15 @@ function toObject(envelope: Envelope): object {
 /** The public half of the device's own key, for whoever checks what it sends. */
 function showKey(context: CommandContext): number {
   const { state_directory: state, intent } = localConfig(context).config
-  const key = Buffer.from(readPublicKey(join(state, 'intent/device.pub'))).toString('base64url')
+  const path = join(state, 'intent/device.pub')
+  if (statOf(path) === undefined)
+    throw misuse(
+      intent.vault === null
+        ? 'This device has no key as a sender, since intent.vault names no vault: with one the daemon makes it at its next start.'
+        : `There is no key of the device at ${path} yet: the daemon makes it at its next start.`,
+      { path },
+    )
+  const key = Buffer.from(readPublicKey(path)).toString('base64url')
   return context.output.result({ id: intent.id, public_key: key }, [`${intent.id} ${key}`])
 }
 

@@ -10,6 +10,7 @@ import { publicKeyOf } from '../../base/crypto/ed25519.node.ts'
 import { recipientsOf } from '../../edge/intent/age.node.ts'
 import {
   createVault,
+  nextDispatcherPin,
   type PreparedEntry,
   prepareEntry,
   publishEntry,
@@ -112,9 +113,15 @@ export function rotate(context: CommandContext): number {
   required(context, 'dispatcher', DISPATCHER_MEANING)
   const seed = readPrivateKey(requiredPath(context, 'dispatcher', DISPATCHER_MEANING))
   const before = Buffer.from(publicKeyOf(seed)).toString('base64url')
+  const earlier = nextDispatcherPin(directory)
   const pin = rotateDispatcher(directory, seed, next)
   seed.fill(0)
-  return context.output.result({ dispatcher_pin: pin, previous_key: before }, [
+  const replaced = earlier === pin ? undefined : earlier
+  if (replaced !== undefined)
+    context.output.warn(
+      `An earlier statement named the key with the pin ${replaced}: it is replaced, and that key is believed no more.`,
+    )
+  return context.output.result({ dispatcher_pin: pin, previous_key: before, replaced_pin: replaced }, [
     `The vault believes both keys now; the pin of the next one is ${pin}.`,
     'Once that is in intent.dispatcher_pin of every device, put its key in place of keys/dispatcher_verify.pub and remove keys/dispatcher_next.json.',
   ])

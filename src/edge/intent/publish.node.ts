@@ -114,12 +114,24 @@ function dispatcherKeyOf(directory: string): Uint8Array {
   )
 }
 
+/** The key that the vault's dispatcher has named to follow it. */
+function namedNext(directory: string, pinned: Uint8Array): Uint8Array | undefined {
+  const statement = readSmall(join(directory, ROTATION_FILE), STATEMENT_BYTES)
+  const next = statement === undefined ? undefined : readRotation(statement, pinned, verifySignature)
+  return next?.ok === true ? next.nextKey : undefined
+}
+
 function believes(directory: string, key: Uint8Array): boolean {
   const pinned = dispatcherKeyOf(directory)
   if (equalConstantTime(pinned, key)) return true
-  const statement = readSmall(join(directory, ROTATION_FILE), STATEMENT_BYTES)
-  const next = statement === undefined ? undefined : readRotation(statement, pinned, verifySignature)
-  return next?.ok === true && equalConstantTime(next.nextKey, key)
+  const next = namedNext(directory, pinned)
+  return next !== undefined && equalConstantTime(next, key)
+}
+
+/** The pin of the key that follows the dispatcher's, undefined where none is named. */
+export function nextDispatcherPin(directory: string): string | undefined {
+  const next = namedNext(directory, dispatcherKeyOf(directory))
+  return next === undefined ? undefined : hostBytesDigest(next)
 }
 
 /** Does `work` while a directory may be written in, which nobody may before and after. */
@@ -221,12 +233,16 @@ export async function createVault(
  * Puts the statement into a vault that another key follows the dispatcher's.
  * @param seed of the key that the vault has
  * @returns the pin of the key that follows
- * @throws SassError USAGE where the seed is of another key
+ * @throws SassError USAGE where the seed is of another key, or the key that follows is the present one
  */
 export function rotateDispatcher(directory: string, seed: Uint8Array, nextKey: Uint8Array): string {
   if (!equalConstantTime(dispatcherKeyOf(directory), publicKeyOf(seed)))
     refuse(
       `The seed is not that of the vault's dispatcher, so the vault ${directory} is as it was: the key that devices pin must sign for the next one.`,
+    )
+  if (equalConstantTime(nextKey, publicKeyOf(seed)))
+    refuse(
+      `The key that shall follow is the one that the vault ${directory} has, so it is as it was: make another with sass-edge keygen.`,
     )
   const statement = writeRotation(publicKeyOf(seed), nextKey, (bytes) => signWith(seed, bytes))
   const path = join(directory, ROTATION_FILE)

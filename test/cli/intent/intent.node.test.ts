@@ -1,14 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readVault } from '../../../src/edge/intent/vault.node.ts'
 import { checkEnvelope } from '../../../src/intent/envelopes/checks.ts'
+import { writeEnvelope } from '../../../src/intent/envelopes/envelope.ts'
 import { directoryForVault } from '../../intent/disk-vault.node.ts'
 import {
   BLOG_CAPABILITIES,
   BLOG_TEMPLATE,
   DISPATCHER,
+  envelopeOf,
   groundOf,
   INTAKE,
   sha256Hex,
@@ -190,7 +192,12 @@ t.test('the next dispatcher is named by the present one', async (t) => {
   const { directory, sass, publish, pin } = await stage(t)
   const rotate = ['rotate', '--vault', 'vault', '--next', 'other.pub', '--dispatcher']
   t.match(await sass(...rotate, 'other.key'), { code: 125, stderr: /not that of the vault/ })
-  t.match(await sass(...rotate, 'd.key'), { code: 0, stdout: /believes both keys/ })
+  t.match(await sass('rotate', '--vault', 'vault', '--next', 'd.pub', '--dispatcher', 'd.key'), {
+    code: 125,
+    stderr: /is the one that the vault .* has, so it is as it was/,
+  })
+  t.match(await sass(...rotate, 'd.key'), { code: 0, stdout: /believes both keys/, stderr: '' })
+  t.match(await sass(...rotate, 'd.key'), { code: 0, stderr: '' }, 'the same once more replaces nothing')
   const by = await sass(
     ...['publish', 'caps.json', '--vault', 'vault', '--dispatcher', 'other.key'],
     ...['--sha256', sha256Hex(BLOG_CAPABILITIES)],
@@ -198,6 +205,34 @@ t.test('the next dispatcher is named by the present one', async (t) => {
   t.match(by, { code: 0 })
   t.match(await publish('blog.json', sha256Hex(BLOG_TEMPLATE)), { code: 0 })
   t.match(await readVault(join(directory, 'vault'), pin), { templates: 1, capabilitySets: 1, notes: [] })
+  await runMain(directory, ['keygen', 'third'])
+  t.match(await sass('rotate', '--vault', 'vault', '--next', 'third.pub', '--dispatcher', 'd.key'), {
+    code: 0,
+    stderr: /An earlier statement named the key with the pin [0-9a-f]{64}: it is replaced/,
+  })
+})
+
+t.test('an envelope is carried only by a directory that is there', async (t) => {
+  const { directory, sass } = await stage(t)
+  writeFileSync(join(directory, 'e.json'), writeEnvelope(envelopeOf({})))
+  const stick = join(directory, 'stick')
+  t.match(await sass('send', 'e.json', '--directory', 'stick'), {
+    code: 125,
+    stderr: /There is no directory .*stick, so the envelope was not sent/,
+  })
+  t.notOk(existsSync(stick))
+  mkdirSync(stick)
+  t.match(await sass('send', 'e.json', '--directory', 'stick'), { code: 0 })
+  t.equal(globSync('*/*.satl.json', { cwd: stick }).length, 1)
+})
+
+t.test('a device without a vault has no key as a sender, and says what makes it', async (t) => {
+  const { directory, sass } = await stage(t)
+  writeFileSync(join(directory, 'c.json'), '{"listen":{"admin_socket":"/tmp/x"}}')
+  t.match(await sass('inbox', '--show-key', '--config', 'c.json'), {
+    code: 125,
+    stderr: /no key as a sender, since intent\.vault names no vault/,
+  })
 })
 
 t.test('a word that is missing is named, and one too many as well', async (t) => {
