@@ -34,7 +34,7 @@ import { optionValue, wholeNumber } from '../words/arguments.ts'
 import type { CommandContext } from '../words/command.ts'
 import { type Target, targetAddress } from '../words/target.ts'
 import { ask } from './ask.node.ts'
-import { targetOf } from './hosts.node.ts'
+import { targetOf, unlistedHint } from './hosts.node.ts'
 import { localConfig, localConfigPath } from './local-config.node.ts'
 
 /** Who one is to a device. */
@@ -232,6 +232,18 @@ function userKeyPath(context: CommandContext, agent: string, fromHosts: string |
   return join(directory, `${agent}.key`)
 }
 
+/** Without a key of its own a word is more likely a mistyped name than a host that nobody has listed. */
+function readUserKey(context: CommandContext, word: string, path: string): Uint8Array {
+  const isNamed = optionValue(context.arguments.options, 'key') !== undefined
+  const hint = isNamed || existsSync(path) ? undefined : unlistedHint(word, context.environment)
+  if (hint === undefined) return readPrivateKey(path)
+  throw new SassError(
+    'KEY_FILE_INVALID',
+    `${hint}, and the key ${path} that a host of that name is asked with does not exist: use a name that is listed, give the key with --key FILE, or come in with sass-edge enroll.`,
+    { path },
+  )
+}
+
 /** The file of the key that a connection to the device of that word is made with. */
 export function keyPathOf(context: CommandContext, word: string): string {
   const target = targetOf(word, context.environment)
@@ -297,7 +309,7 @@ export async function connectDevice(
     host: target.host,
     port: target.port,
     agent,
-    privateKey: more.privateKey ?? readPrivateKey(userKeyPath(context, agent, target.key)),
+    privateKey: more.privateKey ?? readUserKey(context, word, userKeyPath(context, agent, target.key)),
     pin: (fingerprint) => mayTrust(context, address, fingerprint),
     heads: fileHeads(context.environment),
   })

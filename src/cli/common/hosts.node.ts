@@ -8,11 +8,12 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { errnoOf, errnoText, readBounded, replaceFile } from '../../base/files.node.ts'
+import { nearest } from '../../base/text/suggest.ts'
 import { type Environment, userConfigDirectory } from '../../base/user-directory.ts'
 import { misuse, SassError } from '../../errors.ts'
 import { HOSTS_FILE_BYTES } from '../../limits.ts'
 import { setMember } from '../words/config-edit.ts'
-import { type Hosts, parseHosts, resolveTarget, type Target } from '../words/target.ts'
+import { type Hosts, hostWord, parseHosts, resolveTarget, type Target } from '../words/target.ts'
 import { makingError } from './system-error.node.ts'
 
 const FILE_MODE = 0o600
@@ -66,6 +67,15 @@ export function targetOf(word: string, environment: Environment): Target {
   throw misuse(
     `${shown} names no device, since ${result.problem}: ${result.hint}${result.hint.endsWith('?') ? '' : '.'}`,
   )
+}
+
+/** That a word is none of the user's names for devices, and which of them may be meant; undefined where it is one. */
+export function unlistedHint(word: string, environment: Environment): string | undefined {
+  const name = hostWord(word)
+  const names = Object.keys(loadHosts(environment))
+  if (names.includes(name)) return undefined
+  const meant = nearest(name, names)
+  return `${JSON.stringify(name.slice(0, 64))} is not in hosts.json${meant === undefined ? '' : ` (did you mean ${meant}?)`}`
 }
 
 /**

@@ -120,26 +120,45 @@ export function parseHosts(value: unknown): HostsResult {
   return { ok: true, hosts }
 }
 
+type Listed = { readonly entry: Hosts[string]; readonly port: string | undefined }
+
+/** The entry of `NAME` or `NAME:PORT`. */
+function findListed(word: string, hosts: Hosts): Listed | undefined {
+  const split = splitPort(word)
+  if (split === undefined) return undefined
+  const entry = Object.hasOwn(hosts, split.host) ? hosts[split.host] : undefined
+  return entry === undefined ? undefined : { entry, port: split.port }
+}
+
+/** What of a word is neither an agent nor a port. */
+export function hostWord(text: string): string {
+  const word = text.slice(text.indexOf('@') + 1)
+  return splitPort(word)?.host ?? word
+}
+
 /**
- * The device that `text` names: a name of `hosts` first (an `AGENT@` before it wins over the one there), else an
- * address of its own.
+ * The device that `text` names: a name of `hosts` first (an `AGENT@` before it and a `:PORT` behind it win over those
+ * there), else an address of its own.
  */
 export function resolveTarget(text: string, hosts: Hosts): TargetResult {
   const at = text.indexOf('@')
-  const name = text.slice(at + 1)
-  const known = Object.hasOwn(hosts, name) ? hosts[name] : undefined
-  if (known === undefined) {
+  const listed = findListed(text.slice(at + 1), hosts)
+  if (listed === undefined) {
     const parsed = parseTarget(text)
     if (parsed.ok) return parsed
-    const meant = nearest(name, Object.keys(hosts))
+    const meant = nearest(hostWord(text), Object.keys(hosts))
     return meant === undefined ? parsed : { ...parsed, hint: `did you mean ${meant}?` }
   }
-  const parsed = parseTarget(known.target)
+  const { entry } = listed
+  const parsed = parseTarget(entry.target)
   if (!parsed.ok) return parsed
+  const port = listed.port === undefined ? parsed.target.port : wholeNumber(listed.port, 1, 65_535)
+  if (port === undefined)
+    return { ok: false, problem: 'the port is not a number from 1 to 65535', hint: FORM }
   const agent = at === -1 ? parsed.target.agent : text.slice(0, at)
   if (agent !== undefined && !isName(agent)) {
     return { ok: false, problem: 'the name before @ is not a valid agent name', hint: FORM }
   }
-  const { target: _, ...more } = known
-  return { ok: true, target: { ...parsed.target, agent, ...more } }
+  const { target: _, ...more } = entry
+  return { ok: true, target: { ...parsed.target, agent, port, ...more } }
 }

@@ -89,6 +89,11 @@ t.test('a name of hosts.json stands for its target, and an agent on the command 
     ok: true,
     target: { agent: undefined, host: 'other', port: 1 },
   })
+  t.same(resolveTarget('ops@gate:7', parsed.hosts), {
+    ok: true,
+    target: { agent: 'ops', host: '192.0.2.7', port: 7, key: '/k/gate.key' },
+  })
+  t.match(resolveTarget('gate:x', parsed.hosts), { ok: false, problem: /the port is not a number/ })
   t.match(resolveTarget('pum/p', parsed.hosts), { ok: false, hint: 'did you mean pump?' })
   t.match(resolveTarget('bad name@pump', parsed.hosts), { ok: false })
 })
