@@ -41,6 +41,16 @@ const REFUSED: Readonly<Record<string, string>> = Object.freeze({
   W: 'it forwards nothing',
   w: 'it forwards nothing',
 })
+/** Settings of `-o` that say by which way a connection goes, where to, or what it carries: ignored, another one would be made. */
+const REFUSED_SETTINGS: ReadonlyMap<string, string> = new Map([
+  ['proxycommand', 'it goes through no other program'],
+  ['proxyjump', 'it goes through no other host'],
+  ['hostname', 'write the address in place of the name, or list it in hosts.json'],
+  ['localforward', 'it forwards nothing'],
+  ['remoteforward', 'it forwards nothing'],
+  ['dynamicforward', 'it forwards nothing'],
+  ['remotecommand', 'the command stands behind the host'],
+])
 const USAGE = 'write sass-edge rsh [-l AGENT] [-p PORT] [-i KEYFILE] [AGENT@]HOST COMMAND'
 
 type Seen = Map<string, string | number>
@@ -53,13 +63,17 @@ function problemOf(letter: string): { problem: string; hint: string } | undefine
   return undefined
 }
 
-/** `-o Name=Value` or `-o "Name Value"`: the two that say where to go; the others are about ssh itself. */
-function setting(seen: Seen, text: string): void {
+/** `-o Name=Value` or `-o "Name Value"`: two say where to go, some are refused; the others are about ssh itself. */
+function setting(seen: Seen, text: string): { problem: string; hint: string } | undefined {
   const match = /^\s*([A-Za-z]+)\s*[=\s]\s*(.*?)\s*$/.exec(text)
   const name = match?.[1]?.toLowerCase()
   // As with ssh, the first one said counts.
   if (name === 'user' && !seen.has('l')) seen.set('l', match?.[2] ?? '')
   if (name === 'port' && !seen.has('p')) seen.set('p', match?.[2] ?? '')
+  const hint = REFUSED_SETTINGS.get(name ?? '')
+  // ssh has the word for what is set in one of its files and not wanted this once.
+  if (hint === undefined || match?.[2]?.toLowerCase() === 'none') return undefined
+  return { problem: `-o ${match?.[1]} cannot be had`, hint }
 }
 
 /** The address with the port in it, as a TARGET has it. */
@@ -97,8 +111,9 @@ export function readRshWords(words: readonly string[]): RshResult {
       }
       const value = index + 1 < word.length ? word.slice(index + 1) : words[++at]
       if (value === undefined) return { ok: false, problem: `-${letter} has no value`, hint: USAGE }
-      if (letter === 'o') setting(seen, value)
-      else seen.set(letter, value)
+      if (letter !== 'o') seen.set(letter, value)
+      const unfit = letter === 'o' ? setting(seen, value) : undefined
+      if (unfit !== undefined) return { ok: false, ...unfit }
       break
     }
   }

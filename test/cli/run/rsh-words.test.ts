@@ -29,6 +29,7 @@ const GOOD: readonly (readonly [words: readonly string[], expected: Partial<Remo
     { text: '/bin/sh -c "echo ~"', terminal: 'forced', compress: true },
   ],
   [['-o', 'User=ci', '-o', 'Port 2001', 'edge7', 'true'], { target: 'ci@edge7:2001' }],
+  [['-o', 'ProxyCommand=none', '-o', 'ProxyJump none', 'edge7', 'true'], {}],
   [['-l', 'a', '-o', 'User=b', 'edge7', 'true'], { target: 'a@edge7' }],
   [['-qxTn', 'edge7', 'true'], { stdin: false }],
   [['-t', 'edge7', 'true'], { terminal: 'asked' }],
@@ -56,6 +57,10 @@ const BAD: readonly (readonly [words: readonly string[], problem: RegExp])[] = [
   [['-NT', 'edge7'], /-N cannot be had/],
   [['-s', 'edge7', 'sftp'], /-s cannot be had/],
   [['-G', 'edge7'], /-G cannot be had/],
+  [['-o', 'ProxyCommand=nc %h %p', 'edge7', 'true'], /-o ProxyCommand cannot be had/],
+  [['-oproxyjump gate', 'edge7', 'true'], /-o proxyjump cannot be had/],
+  [['-o', 'HostName=192.0.2.7', 'edge7', 'true'], /-o HostName cannot be had/],
+  [['-o', 'LocalForward=80 a:80', 'edge7', 'true'], /-o LocalForward cannot be had/],
   [['-é', 'edge7', 'true'], /no option/],
 ]
 
