@@ -6,6 +6,8 @@
  * @module
  */
 import { type Json, parseStrictJson } from '../base/encoding/strict-json.ts'
+import { decodeUtf8 } from '../base/encoding/utf8.ts'
+import { visible } from '../base/text/visible.ts'
 import { CONFIG_BYTES } from '../limits.ts'
 import { type Place, placeAt } from './places.ts'
 
@@ -21,6 +23,9 @@ export type Diagnosis = {
 const MISTAKES = 20
 /** Stands for keys that stood there already, so that what follows them can be read. */
 const AGAIN = '\uE000'
+
+/** Where nothing better is known. */
+const CORRECT = 'correct it as RFC 8259 has it'
 
 /** A mistake; `mend` puts as many other characters in the place of [from, to). */
 type Mistake = {
@@ -173,7 +178,26 @@ function mistakeAt(text: string, at: number, problem: string): Mistake {
   if (problem.startsWith('the number') || problem.startsWith('the integer'))
     return { hint: 'write a smaller number' }
   if (problem.includes('nested deeper')) return { hint: 'no key of this file lies so deep: take it out' }
-  return { hint: 'correct it as RFC 8259 has it' }
+  return { hint: CORRECT }
+}
+
+/**
+ * Why strict JSON has refused a text that is no configuration, as a clause with where it is and what to write instead;
+ * nothing in it steers a terminal.
+ * @param refusal of `parseStrictJson` for that very input
+ */
+export function mistakeText(
+  input: string | Uint8Array,
+  { problem, offset }: { readonly problem: string; readonly offset: number },
+): string {
+  const text = typeof input === 'string' ? input : decodeUtf8(input)
+  // Of the input as a whole there is no place to tell.
+  if (text === undefined || problem.startsWith('the JSON text')) return problem
+  if (text.trim() === '') return 'it is empty'
+  const mistake = mistakeAt(text, offset, problem)
+  const { line, column } = placeAt(text, mistake.mend?.from ?? offset)
+  const hint = mistake.hint === CORRECT ? '' : ` (${mistake.hint})`
+  return visible(`at line ${line}, column ${column} ${mistake.problem ?? problem}${hint}`)
 }
 
 /** The first byte that is not UTF-8, as an offset into the text that it decodes to. */

@@ -12,6 +12,7 @@ import { join, resolve } from 'node:path'
 import { publicKeyOf, signWith } from '../../base/crypto/ed25519.node.ts'
 import { createFile, lstatOf } from '../../base/files.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
+import { mistakeText } from '../../config/syntax.ts'
 import { readVaultEntry } from '../../edge/intent/vault-entry.node.ts'
 import { readPrivateKey } from '../../edge/state/key-file.node.ts'
 import { misuse } from '../../errors.ts'
@@ -87,10 +88,11 @@ async function meantTemplate(context: CommandContext): Promise<Meant> {
 
 function readPayload(context: CommandContext, template: Template | undefined): JsonObject {
   const path = required(context, 'payload', '--payload FILE, or - for stdin')
-  const json = readIntentJson(readGiven(context, path, ENVELOPE_FILE_BYTES), ENVELOPE_FILE_BYTES)
+  const bytes = readGiven(context, path, ENVELOPE_FILE_BYTES)
+  const json = readIntentJson(bytes, ENVELOPE_FILE_BYTES)
   if (!json.ok || !isJsonObject(json.value))
     throw misuse(
-      `The payload ${path} is not one JSON object: ${json.ok ? 'it is another value' : json.problem}.`,
+      `The payload ${path} is not one JSON object: ${json.ok ? 'it is another value' : mistakeText(bytes, json)}.`,
     )
   const problem = template?.schema.ok === true ? template.schema.check(json.value) : undefined
   if (problem !== undefined)

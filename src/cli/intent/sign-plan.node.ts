@@ -4,6 +4,7 @@
  * Rules: docs/plans.md.
  * @module
  */
+
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { publicKeyOf, signWith } from '../../base/crypto/ed25519.node.ts'
@@ -12,6 +13,7 @@ import { encodeHex } from '../../base/encoding/hex.ts'
 import { formatJson } from '../../base/encoding/json-text.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { createFile, errnoOf, whyNotMade } from '../../base/files.node.ts'
+import { mistakeText } from '../../config/syntax.ts'
 import { readPrivateKey } from '../../edge/state/key-file.node.ts'
 import { misuse } from '../../errors.ts'
 import { isJsonObject, type JsonObject, readIntentJson } from '../../intent/canonical/python-json.ts'
@@ -28,10 +30,11 @@ const DAY_SECONDS = 86_400
 const MODE = 0o644
 
 function readCalls(context: CommandContext, file: string): JsonObject {
-  const json = readIntentJson(readGiven(context, file, PLAN_BYTES), PLAN_BYTES)
+  const bytes = readGiven(context, file, PLAN_BYTES)
+  const json = readIntentJson(bytes, PLAN_BYTES)
   if (json.ok && isJsonObject(json.value)) return json.value
   throw misuse(
-    `${file} is not one object of JSON${json.ok ? '' : `: ${json.problem}`}; write {"tool_calls": [{"tool_name": …, "args": {…}}]}.`,
+    `${file} is not one object of JSON${json.ok ? '' : `: ${mistakeText(bytes, json)}`}; write {"tool_calls": [{"tool_name": …, "args": {…}}]}.`,
   )
 }
 

@@ -12,6 +12,7 @@ import { parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { makeDirectories } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Client, Handoff, HandoffArtifact, TakenHandoff } from '../../client/client.node.ts'
+import { mistakeText } from '../../config/syntax.ts'
 import { misuse, SassError } from '../../errors.ts'
 import { HANDOFF_BYTES } from '../../limits.ts'
 import { takeWords } from '../common/local-config.node.ts'
@@ -65,7 +66,7 @@ function messageOf(context: CommandContext, path: string, to: string | undefined
   const parsed = parseStrictJson(text, { size: HANDOFF_BYTES })
   if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value))
     throw misuse(
-      `${path} is not one JSON object of at most ${HANDOFF_BYTES} bytes${parsed.ok ? '' : `: ${parsed.problem}`}; see docs/handoffs.md for what a handoff holds.`,
+      `${path} is not one JSON object of at most ${HANDOFF_BYTES} bytes${parsed.ok ? '' : `: ${mistakeText(text, parsed)}`}; see docs/handoffs.md for what a handoff holds.`,
     )
   return JSON.stringify({ ...parsed.value, to_agent: to })
 }

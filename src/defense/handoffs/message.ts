@@ -10,6 +10,8 @@ import { encodeHex } from '../../base/encoding/hex.ts'
 import { type Json, parseStrictJson } from '../../base/encoding/strict-json.ts'
 import { encodeUtf8, isWellFormed, utf8Length } from '../../base/encoding/utf8.ts'
 import { isName } from '../../base/text/name.ts'
+import { visible } from '../../base/text/visible.ts'
+import { mistakeText } from '../../config/syntax.ts'
 import { HANDOFF_BYTES, PATH_BYTES } from '../../limits.ts'
 import { FINDINGS_MAX, FINDINGS_MIN, HANDOFF_DEPTH, HANDOFF_ITEMS, HANDOFF_VALUES } from './limits.ts'
 
@@ -24,6 +26,7 @@ const VERSION = /^2\.\d{1,4}\.\d{1,4}$/
 const SHA256 = /^(?:sha256:)?([0-9a-f]{64})$/
 const ID = /^[0-9a-f]{32}$/
 const PERMILLE = 1_000
+const SHOWN_KEY_CHARS = 64
 const LIMITS = Object.freeze({ size: HANDOFF_BYTES, depth: HANDOFF_DEPTH, items: HANDOFF_VALUES })
 
 export type Handoff = {
@@ -64,6 +67,9 @@ const KEYS: ReadonlySet<string> = new Set([
   ...['quality_context', 'routing_metadata', 'integrity'],
 ])
 const NO_MEMBERS: Members = Object.freeze({})
+
+/** To whoever has written it: it stands in one line, and in no larger one than there is room for. */
+const shownKey = (key: string): string => JSON.stringify(visible(key.slice(0, SHOWN_KEY_CHARS)))
 
 function isObject(value: Json | undefined): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -129,7 +135,7 @@ function createReader(members: Members) {
       return NO_MEMBERS
     }
     for (const key of Object.keys(value))
-      if (!keys.includes(key)) wrong(`${name} has a key that it does not know`)
+      if (!keys.includes(key)) wrong(`${name} has the key ${shownKey(key)}, which it does not know`)
     return value
   }
 
@@ -139,7 +145,7 @@ function createReader(members: Members) {
 function readMembers(members: Members): HandoffRead {
   const read = createReader(members)
   for (const key of Object.keys(members))
-    if (!KEYS.has(key)) read.wrong('the message has a key that no handoff has')
+    if (!KEYS.has(key)) read.wrong(`the message has the key ${shownKey(key)}, which no handoff has`)
   const quality = read.object('quality_context', ['prior_score', 'critic_findings'])
   const integrity = read.object('integrity', ['sha256'])
   // Counted by the daemon: what is said here is nothing that it relies on.
@@ -195,7 +201,7 @@ function readMembers(members: Members): HandoffRead {
 /** The fields of a message; confidence may be missing, which is for the decision. Never throws. */
 export function readHandoff(bytes: Uint8Array): HandoffRead {
   const parsed = parseStrictJson(bytes, LIMITS)
-  if (!parsed.ok) return { ok: false, problem: `content is no handoff: ${parsed.problem}` }
+  if (!parsed.ok) return { ok: false, problem: `content is no handoff: ${mistakeText(bytes, parsed)}` }
   if (!isObject(parsed.value)) return { ok: false, problem: 'content must be one JSON object' }
   return readMembers(parsed.value)
 }

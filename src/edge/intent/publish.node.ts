@@ -6,6 +6,7 @@
  * Rules: SAOE context 2.3 and 4, FT-010; docs/intent.md section 3.
  * @module
  */
+
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { publicKeyOf, signWith } from '../../base/crypto/ed25519.node.ts'
@@ -22,6 +23,7 @@ import {
   systemErrno,
   whyNotMade,
 } from '../../base/files.node.ts'
+import { mistakeText } from '../../config/syntax.ts'
 import { SassError } from '../../errors.ts'
 import { isJsonObject, pythonJsonBytes, readIntentJson } from '../../intent/canonical/python-json.ts'
 import { STATEMENT_BYTES, VAULT_ENTRY_BYTES } from '../../intent/limits.ts'
@@ -67,7 +69,7 @@ function refuse(sentence: string, details: Readonly<Record<string, unknown>> = {
  */
 export function prepareEntry(file: Uint8Array, name: string): PreparedEntry {
   const json = readIntentJson(file, VAULT_ENTRY_BYTES)
-  const problem = json.ok ? 'it is no object' : json.problem
+  const problem = json.ok ? 'it is no object' : mistakeText(file, json)
   if (!json.ok || !isJsonObject(json.value))
     return refuse(`${name} cannot be published, since ${problem}: give one JSON object.`)
   const kind = Object.hasOwn(json.value, 'template_id') ? 'template' : 'capability-set'

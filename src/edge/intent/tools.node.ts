@@ -5,9 +5,11 @@
  * Rules: OpenStarry 05, section 4; docs/plans.md.
  * @module
  */
+
 import { accessSync, constants, existsSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { errnoText, readBounded, systemErrno } from '../../base/files.node.ts'
+import { mistakeText } from '../../config/syntax.ts'
 import { SassError } from '../../errors.ts'
 import { readIntentJson } from '../../intent/canonical/python-json.ts'
 import { TOOL_MANIFEST_BYTES, TOOLS_MAX } from '../../intent/tools/limits.ts'
@@ -43,7 +45,7 @@ function readTool(path: string, trust: Trust): ToolManifest | string {
     const doubt = trust(read.stats)
     if (doubt !== undefined) return doubt
     const json = readIntentJson(read.bytes, TOOL_MANIFEST_BYTES)
-    if (!json.ok) return `it is no such JSON: ${json.problem}`
+    if (!json.ok) return `it is no such JSON: ${mistakeText(read.bytes, json)}`
     const result = readManifest(json.value)
     if (!result.ok) return result.problem
     const { manifest } = result

@@ -120,9 +120,13 @@ t.test('every field that is missing, of another kind or out of its bounds is nam
     [{ integrity: { sha256: 'abc' } }, 'integrity.sha256 must be a SHA-256 in 64 hexadecimal digits'],
     [{ integrity: [] }, 'integrity must be an object'],
     [{ quality_context: { prior_score: 2 } }, 'quality_context.prior_score must be a number from 0 to 1'],
-    [{ quality_context: { prior: 1 } }, 'quality_context has a key that it does not know'],
-    [{ routing_metadata: { hops: 1 } }, 'routing_metadata has a key that it does not know'],
-    [{ 'urgent!': true }, 'the message has a key that no handoff has'],
+    [{ quality_context: { prior: 1 } }, 'quality_context has the key "prior", which it does not know'],
+    [{ routing_metadata: { hops: 1 } }, 'routing_metadata has the key "hops", which it does not know'],
+    [{ 'urgent!': true }, 'the message has the key "urgent!", which no handoff has'],
+    [
+      { [`\u001b[31m${'k'.repeat(200)}`]: true },
+      `the message has the key ${JSON.stringify(`\\x1b[31m${'k'.repeat(59)}`)}, which no handoff has`,
+    ],
     [{ from_agent: '' }, 'from_agent must be text that is not empty'],
   ]
   for (const [change, said] of rows) t.equal(changed(change), said, JSON.stringify(change).slice(0, 60))
@@ -135,6 +139,10 @@ t.test('what is no JSON object, stands twice, is too deep or too long is refused
   t.match(problem(text.replace('{', '{"\\u0074ask":"other",')), /twice/, 'however the key is written')
   t.match(problem('[]'), /one JSON object/)
   t.match(problem('null'), /one JSON object/)
+  t.equal(
+    problem('{"task":1,}'),
+    'content is no handoff: at line 1, column 10 a comma stands before the closing } (take the comma out)',
+  )
   t.match(problem(''), /no handoff/)
   t.match(problem(`${text}x`), /no handoff/)
   t.match(problem(text.replace('"a"', '[[[["a"]]]]')), /no handoff/)
