@@ -19,7 +19,7 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs'
-import { makeDirectories, syncDirectory } from '../base/files.node.ts'
+import { errnoText, makeDirectories, syncDirectory } from '../base/files.node.ts'
 import { type MakeRoom, NO_ROOM, withRoom } from '../base/room.ts'
 import { SassError } from '../errors.ts'
 import { activePath, closedPath } from './segments.node.ts'
@@ -60,6 +60,12 @@ export type ChainFile = {
 
 function codeOf(cause: unknown): string {
   return (cause as NodeJS.ErrnoException).code ?? (cause instanceof Error ? cause.message : String(cause))
+}
+
+/** A clause that follows "since". */
+function reasonOf(cause: unknown): string {
+  const { code } = cause as NodeJS.ErrnoException
+  return code === undefined ? codeOf(cause) : errnoText(code)
 }
 
 function openActive(path: string): number {
@@ -118,7 +124,7 @@ export function openChainFile(
   function fail(cause: unknown): never {
     throw new SassError(
       'STATE_UNWRITABLE',
-      `The audit chain ${path} cannot be written (${codeOf(cause)}), so nothing was done; make room on its disk, or look whether that can be written at all.`,
+      `The audit chain ${path} cannot be written, since ${reasonOf(cause)}, so nothing was done; make room on its disk, or look whether that can be written at all.`,
       { path },
       cause,
     )
@@ -257,7 +263,7 @@ export function openChainFile(
 function unusable(directory: string, path: string, cause: unknown): SassError {
   return new SassError(
     'STATE_UNWRITABLE',
-    `The audit directory ${directory} cannot be written (${codeOf(cause)}), and nothing runs unrecorded; give the daemon that directory or set audit.directory.`,
+    `The audit directory ${directory} cannot be written, since ${reasonOf(cause)}, and nothing runs unrecorded; give the daemon that directory or set audit.directory.`,
     { path },
     cause,
   )

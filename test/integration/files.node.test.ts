@@ -332,7 +332,10 @@ t.test('cp: a file each way, into a directory, and what it says', async (t) => {
   const cp = (...args: string[]) => daemon.cli(['cp', ...args])
   const put = await cp('--json', join(here, 'f'), ':cp/')
   t.equal(put.code, 255, put.stderr)
-  t.match(put.stderr, /^sass-edge: .* does not exist\.\n$/)
+  t.match(
+    put.stderr,
+    /^sass-edge: cp\/f: The directory that the file belongs in does not exist: make it first\.\n$/,
+  )
   t.match(JSON.parse(put.stdout.toString()), { error: 'FILE_CREATE_DIR_FAILED' })
   await daemon.cli(['exec', '--', 'mkdir', 'cp'])
   for (const to of [':cp', ':cp/', ':cp/f']) t.equal((await cp(join(here, 'f'), to)).code, 0, to)
@@ -352,6 +355,10 @@ t.test('cp: a file each way, into a directory, and what it says', async (t) => {
   for (const args of [[], ['a'], ['a', 'b'], [':a', ':b'], [join(here, 'none'), ':x'], [here, ':x']])
     t.equal((await cp(...args)).code, 125, args.join(' '))
   t.equal((await cp(':cp', join(here, 'x'))).code, 125)
+  t.match(await cp(':cp/none', join(here, 'x')), {
+    code: 255,
+    stderr: /^sass-edge: cp\/none: There is no such file on the device\.\n$/,
+  })
 })
 
 t.test('cp -r: a tree with its modes there and back, and what cannot be copied', async (t) => {

@@ -89,7 +89,7 @@ t.test('state that cannot be written: one sentence why, and what only reads stil
     t.match(stderr, says)
   }
   become('ro')
-  await refused(/cannot be written \(EROFS\), and nothing runs unrecorded/)
+  await refused(/cannot be written, since the file system is read-only, and nothing runs unrecorded/)
   for (const words of [
     ['audit', 'verify'],
     ['audit', 'tail'],

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { errnoOf, errnoText } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Client, Transferred } from '../../client/client.node.ts'
-import { asSassError, misuse } from '../../errors.ts'
+import { asSassError, misuse, SassError } from '../../errors.ts'
 import { MAX_WINDOW_BYTES } from '../../limits.ts'
 import { connectDevice, DEVICE_OPTIONS, RECONNECT_OPTION, reconnecting } from '../common/device.node.ts'
 import { createLinkLine } from '../common/link-line.node.ts'
@@ -43,8 +43,10 @@ function createCopier(
   const compress = isGiven(options, 'compress')
   const count: Counts = { files: 0, directories: 0, links: 0, bytes: 0, resumed: 0 }
 
-  async function counted(work: Promise<Transferred>): Promise<Transferred> {
-    const done = await work
+  async function counted(remote: string, work: Promise<Transferred>): Promise<Transferred> {
+    const done = await work.catch((error: unknown) => {
+      throw withPath(error, remote)
+    })
     count.files++
     count.bytes += done.size
     count.resumed += done.startedAt
@@ -57,6 +59,7 @@ function createCopier(
     count,
     send: (local, remote, name, mode) =>
       counted(
+        remote,
         client.upload(local, remote, {
           mode,
           compress,
@@ -65,7 +68,7 @@ function createCopier(
         }),
       ),
     receive: (remote, local, name, mode) =>
-      counted(client.download(remote, local, { mode, onProgress: onProgress(name) })),
+      counted(remote, client.download(remote, local, { mode, onProgress: onProgress(name) })),
     skip(path, reason) {
       skipped.push({ path, reason })
       progress.clear()
@@ -84,6 +87,13 @@ const IS_DIRECTORY = 21
 function namesDirectory(error: unknown): boolean {
   const details = asSassError(error)?.details['details'] as Readonly<Record<string, unknown>> | undefined
   return asSassError(error)?.code === 'FILE_IO' && details?.['1'] === IS_DIRECTORY
+}
+
+/** The device tells its reason alone; which of many files it is about is known here. */
+function withPath(error: unknown, remote: string): unknown {
+  const told = asSassError(error)
+  if (told?.code !== 'FILE_NOT_FOUND' && told?.code !== 'FILE_CREATE_DIR_FAILED') return error
+  return new SassError(told.code, `${visible(remote)}: ${told.message}`, { ...told.details, remote }, error)
 }
 
 async function localKind(path: string): Promise<'file' | 'directory' | 'missing'> {

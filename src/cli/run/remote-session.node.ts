@@ -7,6 +7,7 @@
 
 import { constants } from 'node:os'
 import { encodeHex } from '../../base/encoding/hex.ts'
+import { errnoText } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type {
   Client,
@@ -71,7 +72,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
   const broken = (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return readerGone?.()
     output.warn(
-      `The output cannot be written (${error.code ?? error.message}); the command goes on without a reader.`,
+      `The output cannot be written, since ${error.code === undefined ? error.message : errnoText(error.code)}; the command goes on without a reader.`,
     )
     leave?.(BROKEN_PIPE)
   }

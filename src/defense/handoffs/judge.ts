@@ -130,7 +130,10 @@ export function rejectedHandoff(action: HandoffAction, agent: string): Finding |
   const sender = judgeSender(action, agent)
   if (sender !== undefined) return sender
   if (!action.isListed)
-    return rejected('to', 'to_agent names nobody that this device has: see who is listed.')
+    return rejected(
+      'to',
+      'to_agent names nobody that this device has: sass-edge agent list shows there who is, and one that was just added is one after sass-edge reload.',
+    )
   const { previous } = action
   if (previous === 'unknown')
     return rejected('previous', 'previous names no handoff that the sender was given: list them again.')

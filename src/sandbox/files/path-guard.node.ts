@@ -187,7 +187,10 @@ export function createPathGuard(at: At, rights: Rights): PathGuard {
     const directory = at.openPath(root, path, O_DIRECTORY, RESOLVE_BENEATH | NO_LINKS)
     at.close(root)
     if (directory === -ERRNO.ENOENT)
-      throw new SassError('FILE_CREATE_DIR_FAILED', 'The directory that the file belongs in does not exist.')
+      throw new SassError(
+        'FILE_CREATE_DIR_FAILED',
+        'The directory that the file belongs in does not exist: make it first.',
+      )
     if (directory < 0) throw fileError(directory, 'written')
     return { directory, name: bytesOf(rest.slice(slash + 1)), close: () => at.close(directory) }
   }

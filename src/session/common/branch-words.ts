@@ -98,7 +98,7 @@ export function undoOutcome(report: UndoReport): BranchOutcome {
     case 'conflicts':
       return {
         ...refused(
-          `Nothing was taken back: ${count(report.conflicts.total, 'file was', 'files were')} changed since the merge.`,
+          `Nothing was taken back: ${count(report.conflicts.total, 'file was', 'files were')} changed since the merge. Look at each, and change back by hand what should be as before.`,
         ),
         conflicts: report.conflicts,
       }
