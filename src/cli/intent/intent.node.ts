@@ -90,7 +90,8 @@ export const command: Command = {
     '--vault DIR': 'the directory of a vault',
     '--dispatcher FILE': 'the key of whoever publishes: private, but for vault',
     '--identity': 'vault: make its age identity too, for a vault that stays on this machine',
-    '--recipient AGE...': 'publish: who can open it (age1…), once for each; else the identity of the vault',
+    '--recipient AGE...':
+      'publish: who can open it (age1…), once for each; needed for a vault made without --identity',
     '--sha256 HEX': 'publish: the SHA-256 that was reviewed, in place of typing it',
     '--next FILE': 'rotate: the public key that follows',
     '--directory DIR': 'send: in place of the inboxes of this device, like that of a stick',
