@@ -322,14 +322,14 @@ t.test('a repository without a name of one is looked at twice', { skip }, (t) =>
     mkdirSync(join(path, 'plain'))
     writeFileSync(join(path, 'plain/config'), '')
     // Split in two: git takes the pair for one, and neither half has all of its marks.
-    mkdirSync(join(path, 'shared/objects'), { recursive: true })
-    mkdirSync(join(path, 'shared/refs'))
-    writeFileSync(join(path, 'shared/objects/.keep'), '')
-    writeFileSync(join(path, 'shared/refs/.keep'), '')
-    writeFileSync(join(path, 'shared/config'), '[core]\n\tfsmonitor = ./evil\n')
+    mkdirSync(join(path, 'common/objects'), { recursive: true })
+    mkdirSync(join(path, 'common/refs'))
+    writeFileSync(join(path, 'common/objects/.keep'), '')
+    writeFileSync(join(path, 'common/refs/.keep'), '')
+    writeFileSync(join(path, 'common/config'), '[core]\n\tfsmonitor = ./evil\n')
     mkdirSync(join(path, 'docs/img'), { recursive: true })
     writeFileSync(join(path, 'docs/img/HEAD'), 'ref: refs/heads/main\n')
-    writeFileSync(join(path, 'docs/img/commondir'), '../../shared\n')
+    writeFileSync(join(path, 'docs/img/commondir'), '../../common\n')
     // A link within the branch, and one through it that ends outside.
     mkdirSync(join(path, 'a/b/c'), { recursive: true })
     symlinkSync('../../..', join(path, 'a/b/c/up'))
@@ -344,7 +344,7 @@ t.test('a repository without a name of one is looked at twice', { skip }, (t) =>
     .map(({ path }) => Buffer.from(path).toString())
   for (const path of [
     ...['data/HEAD', 'data/config', 'data/hooks/post-checkout', 'half/HEAD', 'half/config'],
-    ...['shared/config', 'docs/img/HEAD', 'docs/img/commondir'],
+    ...['common/config', 'docs/img/HEAD', 'docs/img/commondir'],
   ])
     t.ok(flagged.includes(path), path)
   t.notOk(flagged.some((path) => path.startsWith('plain') || path.startsWith('data/refs')))
