@@ -24,6 +24,8 @@ const MISTAKES = 20
 /** Stands for keys that stood there already, so that what follows them can be read. */
 const AGAIN = '\uE000'
 
+/** Of one that goes to a peer or into a log. */
+const HINT_CHARS = 120
 /** Where nothing better is known. */
 const CORRECT = 'correct it as RFC 8259 has it'
 
@@ -196,7 +198,9 @@ export function mistakeText(
   if (text.trim() === '') return 'it is empty'
   const mistake = mistakeAt(text, offset, problem)
   const { line, column } = placeAt(text, mistake.mend?.from ?? offset)
-  const hint = mistake.hint === CORRECT ? '' : ` (${mistake.hint})`
+  // A hint may hold a word of the text, however long that is.
+  const isTold = mistake.hint !== CORRECT && mistake.hint.length <= HINT_CHARS
+  const hint = isTold ? ` (${mistake.hint})` : ''
   return visible(`at line ${line}, column ${column} ${mistake.problem ?? problem}${hint}`)
 }
 

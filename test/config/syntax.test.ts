@@ -40,5 +40,10 @@ t.test('of an input that is refused as a whole no place is told', async (t) => {
 
 t.test('what has no hint of its own is told without one, and nothing steers a terminal', async (t) => {
   t.match(told('{"a": 1.5}'), /^at line 1, column \d+ [^(]*$/)
+  t.equal(
+    told(`{${'k'.repeat(500)}: 1}`),
+    'at line 1, column 2 a key in quotes must stand here',
+    'a word that is long is not told again',
+  )
   t.notOk(told('{"a": \u001b[31m}').includes('\u001b'))
 })

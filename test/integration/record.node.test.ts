@@ -264,6 +264,7 @@ t.test('what is purged is found nowhere; the chain verifies, and replay says so 
     .map((path) => readFileSync(path))
 
   t.match(await daemon.cli(['purge', session]), { code: 125, stderr: /goes for good[\s\S]*Nobody said yes/ })
+  t.match(await daemon.cli(['purge', session.slice(0, 8), '--yes']), { code: 125, stderr: /the 32 digits/ })
   const nobody = await daemon.cli(['purge', '0'.repeat(32), '--yes'])
   t.match(nobody.stderr, /There is nothing of a session with that id/, 'what no session did stays')
   const purged = await said(directory, 'purge', session, '--yes')

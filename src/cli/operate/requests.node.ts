@@ -5,7 +5,6 @@
  * the service manager's), and what it counts, as the text that a Prometheus server scrapes (`metrics`).
  * @module
  */
-import { visible } from '../../base/text/visible.ts'
 import { misuse } from '../../errors.ts'
 import { ask } from '../common/ask.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
@@ -13,6 +12,8 @@ import { asOperator, doneMessage, OPERATOR_OPTIONS } from '../common/operator.no
 import { isGiven } from '../words/arguments.ts'
 import type { Command } from '../words/command.ts'
 import { plainId } from '../words/listing.ts'
+
+const WHOLE_ID = /^[0-9a-f]{32}$/
 
 export const terminate: Command = {
   usage: ['terminate INSTANCE'],
@@ -42,8 +43,11 @@ export const purge: Command = {
     const [given] = takeWords(context, 1)
     if (given === undefined) throw misuse('purge takes the id of a session: it is in sass-edge audit tail.')
     const session = plainId(given)
+    // Nobody is asked about what cannot be done.
+    if (!WHOLE_ID.test(session))
+      throw misuse('purge takes the 32 digits of a session: they are in sass-edge audit tail.')
     context.output.note(
-      `What session ${visible(session)} said and did goes for good, and its branch with what is not merged of it.`,
+      `What session ${session} said and did goes for good, and its branch with what is not merged of it.`,
     )
     if (!isGiven(context.arguments.options, 'yes') && !ask('Shall it be erased?'))
       throw misuse('Nobody said yes, so nothing was erased; answer at a terminal, or with --yes.')

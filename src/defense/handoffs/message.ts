@@ -27,6 +27,9 @@ const SHA256 = /^(?:sha256:)?([0-9a-f]{64})$/
 const ID = /^[0-9a-f]{32}$/
 const PERMILLE = 1_000
 const SHOWN_KEY_CHARS = 64
+const PROBLEMS_TOLD = 8
+/** A sentence to a peer has at most 1,024 bytes, some of them around this. */
+const TOLD_BYTES = 900
 const LIMITS = Object.freeze({ size: HANDOFF_BYTES, depth: HANDOFF_DEPTH, items: HANDOFF_VALUES })
 
 export type Handoff = {
@@ -142,6 +145,13 @@ function createReader(members: Members) {
   return { problems, wrong, text, texts, share, word, matching, object }
 }
 
+/** The first problems, as many as there is room for in one sentence. */
+function joined(problems: readonly string[]): string {
+  const told = problems.slice(0, PROBLEMS_TOLD)
+  while (told.length > 1 && utf8Length(told.join('; ')) > TOLD_BYTES) told.pop()
+  return told.join('; ')
+}
+
 function readMembers(members: Members): HandoffRead {
   const read = createReader(members)
   for (const key of Object.keys(members))
@@ -193,9 +203,7 @@ function readMembers(members: Members): HandoffRead {
     ),
   }
   const { problems } = read
-  return problems.length === 0
-    ? { ok: true, handoff }
-    : { ok: false, problem: problems.slice(0, 8).join('; ') }
+  return problems.length === 0 ? { ok: true, handoff } : { ok: false, problem: joined(problems) }
 }
 
 /** The fields of a message; confidence may be missing, which is for the decision. Never throws. */

@@ -79,6 +79,15 @@ t.test('a message that is too long, empty or no handoff is refused by its form',
   t.strictSame(file.lines, [])
 })
 
+t.test('whatever a message says of itself, the sentence that refuses it fits', async (t) => {
+  const unknown = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`\u0001`.repeat(80) + at, 1]))
+  for (const text of [JSON.stringify(unknown), `{${'k'.repeat(4_000)}: 1}`, `{"a": ${'k'.repeat(4_000)}}`])
+    t.match(ask(stage().agent, 'SendHandoff', new Map([[1, Buffer.from(text)]])), {
+      kind: 'status',
+      code: 106,
+    })
+})
+
 t.test('an inbox has 32 places, and those that are taken count no more', async (t) => {
   const { agent, other, file, clock } = stage()
   const outcomes: unknown[] = []
