@@ -25,16 +25,15 @@ t.test(
     const waiting = await daemon.cli(['intent', 'inbox', '--agent', HELPER, '--json'])
     t.match(json(waiting.stdout), { total: 1, envelopes: [{ id: envelopeId, sender: 'agent' }] })
     t.match(await daemon.cli(['intent', 'inbox', 'take', envelopeId, '--agent', 'agent']), { code: 255 })
-    const taken = await daemon.cli([
-      'intent',
-      'inbox',
-      'take',
-      envelopeId,
-      '--agent',
-      HELPER,
-      '--out',
-      'got.json',
-    ])
+    const takeInto = (out: string) =>
+      daemon.cli(['intent', 'inbox', 'take', envelopeId, '--agent', HELPER, '--out', out])
+    t.match(await takeInto('nodir/got.json'), {
+      code: 125,
+      stderr: /nodir does not exist, so nothing was taken/,
+    })
+    t.match(await takeInto(file), { code: 125, stderr: /is there already, so nothing was taken/ })
+    t.match(json((await daemon.cli(['intent', 'inbox', '--agent', HELPER, '--json'])).stdout), { total: 1 })
+    const taken = await takeInto('got.json')
     t.match(taken, { code: 0, stderr: '' })
     t.strictSame(readFileSync(join(world.directory, 'got.json')), Buffer.from(bytes))
     t.match(json((await daemon.cli(['intent', 'inbox', '--agent', HELPER, '--json'])).stdout), { total: 0 })

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createFile, makeDirectories, makePrivateDirectory, statOf } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
@@ -127,10 +127,47 @@ async function list(context: CommandContext): Promise<number> {
   ])
 }
 
+/** An envelope is given once: its file is there, and new, before it is asked for. Closed, and gone, where `fill` fails. */
+async function intoNewFile<Result>(
+  path: string,
+  fill: (write: (bytes: Uint8Array) => void) => Promise<Result>,
+): Promise<Result> {
+  let file: number
+  try {
+    file = openSync(path, 'wx', FILE_MODE)
+  } catch (cause) {
+    throw makingError(
+      cause,
+      'USAGE',
+      path,
+      (since) =>
+        `${path} cannot be made, since ${since}, so nothing was taken: name another file with --out.`,
+    )
+  }
+  try {
+    return await fill((bytes) => {
+      writeFileSync(file, bytes)
+      fsyncSync(file)
+    })
+  } catch (error) {
+    unlinkSync(path)
+    throw error
+  } finally {
+    closeSync(file)
+  }
+}
+
 async function take(context: CommandContext, id: string): Promise<number> {
   const out = optionValue(context.arguments.options, 'out')
-  const taken = await asEither(context, ({ intent }) => intent.take(id))
-  if (out !== undefined && out !== '-') writeFileSync(resolve(context.cwd, out), taken.bytes, { flag: 'wx' })
+  const ask = () => asEither(context, ({ intent }) => intent.take(id))
+  const taken =
+    out === undefined || out === '-'
+      ? await ask()
+      : await intoNewFile(resolve(context.cwd, out), async (write) => {
+          const envelope = await ask()
+          write(envelope.bytes)
+          return envelope
+        })
   const content: unknown = JSON.parse(Buffer.from(taken.bytes).toString('utf8'))
   if (out === '-') {
     writeAll(STDOUT_FD, taken.bytes)
