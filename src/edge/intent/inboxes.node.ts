@@ -48,8 +48,8 @@ function directoriesIn(root: string): readonly string[] {
   )
 }
 
-/** What changes when an entry comes; undefined: there is no such directory. */
-export function stampOf({ path }: Inbox): string | undefined {
+/** What changes when an entry comes, or when a file is another one; undefined: there is nothing of that name. */
+export function stampOf(path: string | Buffer): string | undefined {
   try {
     const { dev, ino, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true })
     return `${dev} ${ino} ${mtimeNs} ${ctimeNs}`
@@ -59,21 +59,25 @@ export function stampOf({ path }: Inbox): string | undefined {
 }
 
 /**
- * Gives the paths of at most `limit` envelopes to `take`, for as long as the call takes; how many entries were wanted.
+ * Gives the paths of at most `limit` envelopes to `take`, for as long as the call takes, without those that are left.
  * @returns `isAll`: there are no more of them
  * @throws the system's error where it is there and cannot be read
  */
 export function eachEnvelope(
   { path }: Inbox,
   limit: number,
+  isLeft: (path: Buffer) => boolean,
   take: (path: Buffer) => void,
 ): { readonly isAll: boolean } {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
   const fd = openSync(path, flags)
   using _fd = closing(fd)
   const held = `/proc/self/fd/${fd}`
-  const { names, isAll } = namesIn(held, (entry) => isEnvelopeName(entry.name) && !entry.isDirectory(), limit)
-  for (const name of names) take(Buffer.concat([Buffer.from(`${held}/`), name]))
+  const pathOf = (name: Buffer) => Buffer.concat([Buffer.from(`${held}/`), name])
+  const isWanted = (entry: Dirent<Buffer>) =>
+    isEnvelopeName(entry.name) && !entry.isDirectory() && !isLeft(pathOf(entry.name))
+  const { names, isAll } = namesIn(held, isWanted, limit)
+  for (const name of names) take(pathOf(name))
   return { isAll }
 }
 

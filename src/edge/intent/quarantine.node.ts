@@ -6,6 +6,7 @@
  * @module
  */
 import {
+  accessSync,
   constants,
   fstatSync,
   lstatSync,
@@ -34,7 +35,9 @@ import type { Random } from '../../ports.ts'
 
 const MODE = 0o600
 const REASON_BYTES = 65_536
-const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
+/** Linux's O_PATH, which Node does not name: what such a descriptor is of can be asked, and nothing is opened. */
+const O_PATH = 0x20_00_00
+const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
 
 export type QuarantinedFile =
   | { readonly ok: true; readonly bytes: Uint8Array }
@@ -79,13 +82,14 @@ function notAFile(what: string): Refusal {
 }
 
 const kindOf = (stats: Stats): string => KINDS[stats.mode & ZEROS] ?? 'no file'
+const namesText = (count: number): string => `a file with ${count} names`
 
 function readPlain(path: string): QuarantinedFile {
   const before = lstatSync(path)
   if (!before.isFile()) return { ok: false, refusal: notAFile(kindOf(before)), size: 0 }
   const read = readBounded(path, ENVELOPE_FILE_BYTES, true)
   const { size, nlink } = read.stats
-  if (nlink !== 1) return { ok: false, refusal: notAFile(`a file with ${nlink} names`), size }
+  if (nlink !== 1) return { ok: false, refusal: notAFile(namesText(nlink)), size }
   if (read.ok) return { ok: true, bytes: new Uint8Array(read.bytes) }
   if (read.reason === 'not-a-file') return { ok: false, refusal: notAFile(kindOf(read.stats)), size }
   const refusal: Refusal = {
@@ -95,12 +99,18 @@ function readPlain(path: string): QuarantinedFile {
   return { ok: false, refusal, size }
 }
 
-/** One byte more than is judged, so that what is too long shows. Undefined: it is no plain file. */
-function copyOf(path: Buffer): Buffer | undefined {
-  const fd = openSync(path, READ_FLAGS)
+/**
+ * One byte more than is judged, so that what is too long shows; or what it is instead of a plain file. That is asked
+ * before it is opened: a socket cannot be, and a device may do something when it is.
+ */
+function copyOf(path: Buffer): Buffer | string {
+  const held = openSync(path, O_PATH | constants.O_NOFOLLOW)
+  using _held = closing(held)
+  const stats = fstatSync(held)
+  if (!stats.isFile()) return kindOf(stats)
+  if (stats.nlink !== 1) return namesText(stats.nlink)
+  const fd = openSync(`/proc/self/fd/${held}`, READ_FLAGS)
   using _fd = closing(fd)
-  const stats = fstatSync(fd)
-  if (!stats.isFile() || stats.nlink !== 1) return undefined
   const bytes = Buffer.alloc(Math.min(stats.size, ENVELOPE_FILE_BYTES + 1))
   let length = 0
   while (length < bytes.length) {
@@ -142,6 +152,8 @@ function reasonText({ receiver, from, sinceMs, size, digest, refusal }: Quaranti
  */
 export function openQuarantine(directory: string, random: Random, wallMs: () => number): Quarantine {
   const entries = new Map<string, Quarantined>()
+  /** Those that were no files where they came from: an empty one stands for each. */
+  const odd = new Map<string, Refusal>()
   const pathOf = (name: string): string => join(directory, name)
 
   for (const name of readdirSync(directory)) {
@@ -163,17 +175,19 @@ export function openQuarantine(directory: string, random: Random, wallMs: () => 
     return name
   }
 
-  /** Away from there first: where that fails it stays theirs, and is not taken again and again. */
+  /** Away from there first: where that fails it stays theirs. Nothing is copied from where nothing can be removed. */
   function carry(path: Buffer, receiver: string, from: string): string {
-    const bytes = copyOf(path)
-    const name = enter(receiver, from, (to) => createFile(to, bytes ?? Buffer.alloc(0), MODE))
+    accessSync(path.subarray(0, path.lastIndexOf('/')), constants.W_OK)
+    const copy = copyOf(path)
+    const bytes = typeof copy === 'string' ? Buffer.alloc(0) : copy
+    const name = enter(receiver, from, (to) => createFile(to, bytes, MODE))
     try {
       unlinkSync(path)
     } catch (cause) {
       remove(name)
       throw cause
     }
-    if (bytes === undefined) refuse(name, notAFile('no plain file with one name'), '', 0)
+    if (typeof copy === 'string') odd.set(name, notAFile(copy))
     return name
   }
 
@@ -190,6 +204,7 @@ export function openQuarantine(directory: string, random: Random, wallMs: () => 
     rmSync(pathOf(reasonName(name)), { force: true })
     rmSync(pathOf(name), { recursive: true, force: true })
     entries.delete(name)
+    odd.delete(name)
   }
 
   return {
@@ -211,7 +226,10 @@ export function openQuarantine(directory: string, random: Random, wallMs: () => 
       }
     },
     put: (bytes, receiver, from) => enter(receiver, from, (to) => createFile(to, bytes, MODE)),
-    read: (name) => readPlain(pathOf(name)),
+    read(name) {
+      const refusal = odd.get(name)
+      return refusal === undefined ? readPlain(pathOf(name)) : { ok: false, refusal, size: 0 }
+    },
     refuse,
     reopen(name) {
       const entry = entries.get(name)

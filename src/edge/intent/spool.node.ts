@@ -15,6 +15,7 @@ import { errnoOf, errnoText, makePrivateDirectory } from '../../base/files.node.
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import { refusalOf, refusalText } from '../../intent/envelopes/refusal.ts'
 import {
+  INBOX_ENTRIES,
   INTENT_BATCH_FILES,
   SUBMITTED_REFUSED,
   TAKEN_KEPT_MS,
@@ -59,7 +60,7 @@ export type SpoolGround = {
 }
 
 export type Spool = Pick<IntentRoom, 'submit' | 'list' | 'take' | 'quarantine' | 'release' | 'discard'> & {
-  /** Looks at every inbox once. True: there is more. */
+  /** Looks at every inbox once. True: there is more, and it is worth looking at once. */
   poll(): boolean
   /** What one says that still waits for its receiver, and goes on waiting. */
   read(id: string): Uint8Array | undefined
@@ -81,6 +82,8 @@ export function createSpool(ground: SpoolGround): Spool {
   const leftOver = new Set(quarantine.undecided())
   const counts = { accepted: 0, refused: 0, taken: 0 }
   const looked = new Map<string, string>()
+  /** Files that could not be taken, as they were then: what stands behind them has its turn. */
+  const notTaken = new Set<string>()
   const told = new Set<string>()
   let upkeepAtMs = Number.NEGATIVE_INFINITY
 
@@ -195,13 +198,16 @@ export function createSpool(ground: SpoolGround): Spool {
   }
 
   function fromInbox(inbox: Inbox, most: number, into: string[]): boolean {
-    const stamp = stampOf(inbox)
+    const stamp = stampOf(inbox.path)
     if (stamp === undefined || looked.get(inbox.path) === stamp || !hasRoomFor(inbox.receiver)) return true
-    const { isAll } = eachEnvelope(inbox, most, (path) => {
+    const isLeft = (path: Buffer) => notTaken.size > 0 && notTaken.has(stampOf(path) ?? '')
+    const { isAll } = eachEnvelope(inbox, most, isLeft, (path) => {
       try {
         const name = quarantine.moveIn(path, inbox.receiver, inbox.from)
         if (name !== undefined) into.push(name)
       } catch (cause) {
+        const file = stampOf(path)
+        if (file !== undefined && notTaken.size < INBOX_ENTRIES) notTaken.add(file)
         tell(`move ${inbox.path}`, true, () => cannot('intent_not_taken', inbox.path, cause))
       }
     })
@@ -236,6 +242,11 @@ export function createSpool(ground: SpoolGround): Spool {
     const now = clock.monotonicMs()
     if (now - upkeepAtMs < UPKEEP_MS) return
     upkeepAtMs = now
+    // Whatever was in the way may be gone: a stick that can be written to again says so nowhere.
+    if (notTaken.size > 0) {
+      notTaken.clear()
+      looked.clear()
+    }
     const wall = clock.wallMs()
     index.forgetTaken(wall - TAKEN_KEPT_MS)
     for (const of of index.expire(wall)) {
@@ -255,7 +266,8 @@ export function createSpool(ground: SpoolGround): Spool {
     if (left.length > 0) settle(left)
     const { names, isAll } = takeIn()
     if (names.length > 0) settle(names)
-    return !isAll
+    // Where nothing could be taken there is nothing to do at once, however much there is.
+    return !isAll && names.length > 0
   }
 
   function intakeOf(outcome: Outcome | undefined): Intake | undefined {

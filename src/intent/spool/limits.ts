@@ -7,7 +7,10 @@
 export const HOUR_MS = 3_600_000
 /** Files that are judged between two turns of everybody else; one takes a millisecond. */
 export const INTENT_BATCH_FILES = 16
-/** Entries of one inbox that are looked at in one poll: more are not worth a poll's time. */
+/**
+ * Entries of one inbox that are looked at in one poll: more are not worth a poll's time. So many files that could not be
+ * taken are remembered, too, until the next minute.
+ */
 export const INBOX_ENTRIES = 10_000
 /** Envelopes that wait for one receiver, and bytes of all that wait: more is not taken out of the inboxes. */
 export const WAITING_ENVELOPES = 10_000

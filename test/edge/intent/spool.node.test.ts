@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openQuarantine } from '../../../src/edge/intent/quarantine.node.ts'
+import { INTENT_BATCH_FILES } from '../../../src/intent/spool/limits.ts'
+import { idText, makeSpool, NOW } from './spool.node.ts'
+
+/** A directory of another file system; undefined where there is none. */
+function otherFileSystem(t: Test): string | undefined {
+  try {
+    const path = mkdtempSync('/dev/shm/sass-edge-spool-')
+    t.teardown(() => rmSync(path, { recursive: true, force: true }))
+    return path
+  } catch {
+    t.comment('skipped: there is no other file system to write to')
+    return undefined
+  }
+}
+
+t.test('files that cannot be taken are left for a minute, and what stands behind has its turn', async (t) => {
+  // A name in quarantine that is a directory: no file can be moved there.
+  let failures = 2 * INTENT_BATCH_FILES
+  let count = 0
+  const isBlocked = () => failures > 0 && failures-- > 0
+  const bytes = (length: number) => new Uint8Array(length).fill(isBlocked() ? 0 : ++count)
+  const { spool, directory, put, drain, arrived, logged, time } = await makeSpool(t, {
+    random: { bytes } as never,
+  })
+  mkdirSync(join(directory, 'quarantine', `helper.${'00'.repeat(16)}.satl.json`, 'full'), { recursive: true })
+  const all = 2 * INTENT_BATCH_FILES + 3
+  for (let at = 0; at < all; at++) put(`f${at}`, idText(`e${at}`))
+  t.equal(spool.poll(), false, 'nothing was taken: there is nothing to do at once')
+  spool.poll()
+  t.equal(arrived.length, 0)
+  drain()
+  t.equal(arrived.length, 3)
+  drain()
+  t.equal(readdirSync(join(directory, 'inbox/helper')).length, 2 * INTENT_BATCH_FILES)
+  t.strictSame(logged, ['intent_not_taken'], 'it is said once')
+  time.monotonic += 60_000
+  drain()
+  t.equal(arrived.length, all)
+})
+
+t.test('what is no plain file is refused from another file system too, without opening it', async (t) => {
+  const stick = otherFileSystem(t)
+  if (stick === undefined) return
+  const { drain, events, put, arrived } = await makeSpool(t, {}, [stick])
+  const path = put('held', idText('e1'), 'helper', stick)
+  execFileSync('ln', [path, join(stick, 'second-name')])
+  execFileSync('mkfifo', [join(stick, 'helper', 'fifo.satl.json')])
+  const server = createServer().listen(join(stick, 'helper', 'socket.satl.json'))
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.teardown(() => server.close())
+  drain()
+  t.strictSame(
+    events.map(({ what, step, code }) => [what, step, code]),
+    Array.from({ length: 3 }, () => ['rejected', 0, 'NOT_A_FILE']),
+  )
+  t.strictSame([arrived, readdirSync(join(stick, 'helper'))], [[], []])
+})
+
+t.test('of a file that cannot be removed no copy is kept', (t) => {
+  const directory = t.testdir()
+  const quarantine = openQuarantine(directory, { bytes: () => new Uint8Array(16) } as never, () => NOW)
+  // Of another file system, and nobody can remove it, root neither.
+  t.throws(() => quarantine.moveIn(Buffer.from('/proc/version'), 'helper', '/proc'))
+  t.strictSame([quarantine.size, readdirSync(directory)], [0, []])
+  t.ok(existsSync('/proc/version'))
+  t.end()
+})
