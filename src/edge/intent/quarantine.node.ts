@@ -21,7 +21,7 @@ import {
 import { join } from 'node:path'
 import { closing } from '../../base/closing.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
-import { createFile, errnoOf, readBounded, replaceFile } from '../../base/files.node.ts'
+import { createFile, errnoOf, errnoText, readBounded, replaceFile } from '../../base/files.node.ts'
 import { fieldsOf, jsonAt } from '../../base/small-file.node.ts'
 import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import {
@@ -59,6 +59,8 @@ export type Quarantine = {
   put(bytes: Uint8Array, receiver: string, from: string): string
   read(name: string): QuarantinedFile
   refuse(name: string, refusal: Refusal, digest: string, size: number): void
+  /** Puts it behind the other undecided ones. */
+  postpone(name: string): void
   /** To be judged once more. */
   reopen(name: string): void
   remove(name: string): void
@@ -81,8 +83,29 @@ function notAFile(what: string): Refusal {
   }
 }
 
+/** What is not the file's fault and may pass: everything else at reading says something about the file. */
+const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EINTR', 'EAGAIN'])
+
+function unreadable(errno: string): Refusal {
+  return {
+    ...{ step: 0, code: 'UNREADABLE', ticket: undefined, field: '' },
+    problem: `The file cannot be read, since ${errnoText(errno)}: let the user of the daemon read it, and put it there again.`,
+  }
+}
+
 const kindOf = (stats: Stats): string => KINDS[stats.mode & ZEROS] ?? 'no file'
 const namesText = (count: number): string => `a file with ${count} names`
+
+/** @throws the system's error where it would be another one the next time */
+function readQuarantined(path: string): QuarantinedFile {
+  try {
+    return readPlain(path)
+  } catch (cause) {
+    const errno = errnoOf(cause)
+    if (errno === undefined || PASSING.has(errno)) throw cause
+    return { ok: false, refusal: unreadable(errno), size: 0 }
+  }
+}
 
 function readPlain(path: string): QuarantinedFile {
   const before = lstatSync(path)
@@ -228,9 +251,15 @@ export function openQuarantine(directory: string, random: Random, wallMs: () => 
     put: (bytes, receiver, from) => enter(receiver, from, (to) => createFile(to, bytes, MODE)),
     read(name) {
       const refusal = odd.get(name)
-      return refusal === undefined ? readPlain(pathOf(name)) : { ok: false, refusal, size: 0 }
+      return refusal === undefined ? readQuarantined(pathOf(name)) : { ok: false, refusal, size: 0 }
     },
     refuse,
+    postpone(name) {
+      const entry = entries.get(name)
+      if (entry === undefined) return
+      entries.delete(name)
+      entries.set(name, entry)
+    },
     reopen(name) {
       const entry = entries.get(name)
       if (entry === undefined) return

@@ -259,11 +259,21 @@ export function createSpool(ground: SpoolGround): Spool {
     ...{ envelope: id, session, sender, receiver, template, digest },
   })
 
+  /** What could not be judged comes first; it has its place already. Each by itself: none keeps another back. */
+  function settleLeft(): void {
+    for (const name of quarantine.undecided().slice(0, INTENT_BATCH_FILES))
+      try {
+        settle([name])
+        tell(`judge ${name}`, false, () => {})
+      } catch (cause) {
+        quarantine.postpone(name)
+        tell(`judge ${name}`, true, () => cannot('intent_not_judged', join(places.quarantine, name), cause))
+      }
+  }
+
   function poll(): boolean {
     upkeep()
-    // What could not be judged comes first; it has its place already.
-    const left = quarantine.undecided().slice(0, INTENT_BATCH_FILES)
-    if (left.length > 0) settle(left)
+    settleLeft()
     const { names, isAll } = takeIn()
     if (names.length > 0) settle(names)
     // Where nothing could be taken there is nothing to do at once, however much there is.

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openQuarantine } from '../../../src/edge/intent/quarantine.node.ts'
 import { INTENT_BATCH_FILES } from '../../../src/intent/spool/limits.ts'
-import { idText, makeSpool, NOW } from './spool.node.ts'
+import { idText, judge, makeSpool, NOW } from './spool.node.ts'
 
 /** A directory of another file system; undefined where there is none. */
 function otherFileSystem(t: Test): string | undefined {
@@ -71,3 +71,36 @@ t.test('of a file that cannot be removed no copy is kept', (t) => {
   t.ok(existsSync('/proc/version'))
   t.end()
 })
+
+t.test(
+  'a file that cannot be read is refused, and one that cannot be judged keeps no other out',
+  async (t) => {
+    let isBroken = true
+    const directory = t.testdir({ quarantine: {} })
+    const left = (digits: string) => join(directory, 'quarantine', `helper.${digits.repeat(16)}.satl.json`)
+    writeFileSync(left('aa'), idText('gone'))
+    writeFileSync(left('bb'), idText('e1'))
+    for (let at = 0; at < INTENT_BATCH_FILES; at++)
+      writeFileSync(left(at.toString(16).padStart(2, '0')), 'poison')
+    const { spool, put, drain, events, arrived, logged } = await makeSpool(t, {
+      directory,
+      judge(bytes, receiver) {
+        if (isBroken && Buffer.from(bytes).toString() === 'poison') throw new Error('It cannot be judged.')
+        return judge(bytes, receiver)
+      },
+    })
+    rmSync(left('aa'))
+    put('new', idText('e2'))
+    drain()
+    drain()
+    t.strictSame(arrived.map(({ id }) => id).sort(), ['e1', 'e2'])
+    t.match(
+      events.filter(({ what }) => what === 'rejected'),
+      [{ step: 0, code: 'UNREADABLE' }],
+    )
+    t.equal(logged.filter((event) => event === 'intent_not_judged').length, INTENT_BATCH_FILES)
+    isBroken = false
+    drain()
+    t.equal(spool.quarantine().filter(({ refusal }) => refusal === undefined).length, 0)
+  },
+)

@@ -13,7 +13,7 @@ import type { AuditEvent } from '../../../src/ports.ts'
 
 export const NOW = 1_800_000_000_000
 
-function judge(bytes: Uint8Array, receiver: string): Judged {
+export function judge(bytes: Uint8Array, receiver: string): Judged {
   try {
     const { id, sender = 'ci' } = JSON.parse(Buffer.from(bytes).toString()) as Record<string, string>
     if (id === undefined) throw new Error('no id')
