@@ -16,7 +16,7 @@ import { checkEnvelope } from '../../intent/envelopes/checks.ts'
 import type { Envelope } from '../../intent/envelopes/envelope.ts'
 import { refusalText } from '../../intent/envelopes/refusal.ts'
 import { PLAN_TEMPLATE } from '../../intent/plans/plan.ts'
-import type { Accepted, IntentRoom, Judged, SpoolReadings } from '../../intent/spool/room.ts'
+import type { Accepted, Given, IntentRoom, Judged, SpoolReadings } from '../../intent/spool/room.ts'
 import { createStaging } from '../../intent/spool/staging.ts'
 import type { VaultContents } from '../../intent/vault/contents.ts'
 import type { AuditEvent, Clock, Log, Random } from '../../ports.ts'
@@ -136,7 +136,7 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
   }
 
   const spool: Spool = createSpool({
-    ...{ directory, index, clock, random, log, isReceiver, judge, record, note },
+    ...{ directory, index, clock, random, log, isReceiver, judge, isOurs, record, note },
     settings: () => ({ quarantineMax: quarantine_max, dropDirectories: drop_directories }),
     arrived(of) {
       if (!isOurs(of)) return
@@ -157,14 +157,25 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
     return receiver === id || template.startsWith(`${PLAN_TEMPLATE} v`)
   }
 
-  /** What is the device's is taken; what an agent is to hear of goes on waiting for it. */
+  /**
+   * What is the device's is taken; what an agent is to hear of goes on waiting for it. Undefined where it is done, or an
+   * operator has taken it. One that was taken and is due was cut off: it is gone on with.
+   */
   function bytesOf(of: Accepted): Uint8Array | undefined {
-    if (of.receiver !== id) return spool.read(of.id)
+    const isDue = index.isDue(of.id)
+    if (of.receiver !== id) return isDue ? spool.read(of.id) : undefined
     const given = spool.take(of.id, id)
-    return given.kind === 'given' ? given.bytes : undefined
+    return given.kind === 'given' && (isDue || !given.of.isTaken) ? given.bytes : undefined
   }
 
-  /** One after the other, each of the device's marked as taken before it is begun: none is begun twice. */
+  /** An operator who takes what is the device's has it: then the device does nothing with it. */
+  function takeFor(of: string, receiver: string): Given {
+    const given = spool.take(of, receiver)
+    if (given.kind === 'given' && receiver === id && !given.of.isTaken) index.done(of)
+    return given
+  }
+
+  /** One after the other, each due until it was done: none is lost, and none that was done is begun again. */
   async function work(): Promise<void> {
     await Promise.resolve()
     for (let of = waitingWork.shift(); of !== undefined && !isClosed; of = waitingWork.shift()) {
@@ -184,8 +195,18 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
           template: of.template,
         })
       }
+      finish(of)
     }
     working = undefined
+  }
+
+  /** Where that cannot be written it is begun again at the next start: a plan says itself that it was used. */
+  function finish({ id: envelope }: Accepted): void {
+    try {
+      index.done(envelope)
+    } catch (cause) {
+      log.write('error', 'intent_failed', { reason: cause instanceof Error ? cause.message : 'unknown' })
+    }
   }
 
   /** What the device has sent comes into an inbox first, and is taken in from there with what others sent. */
@@ -222,13 +243,16 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
   }
 
   return {
-    room: { id, staging: createStaging(), isReceiver, ...spool, readings },
+    room: { id, staging: createStaging(), isReceiver, ...spool, take: takeFor, readings },
     device,
     outbox,
     vault: () => vault,
     start(handle) {
       handler = handle
-      waitingWork.push(...index.waiting(id))
+      const due = index.due()
+      // Those of a version that did not write down what was due.
+      const others = index.waiting(id).filter((one) => !index.isDue(one.id))
+      waitingWork.push(...due, ...others)
       working ??= work()
       look()
     },

@@ -4,7 +4,8 @@
  * envelope was accepted and what it says are written in one transaction. Times are integers; a quota by texts of times
  * counts wrong hours.
  * WAL with synchronous FULL: what was answered for is there after a loss of power (0.4 ms a transaction here, and a batch
- * is one). A file that is damaged stops the start: without it an old envelope could not be told from a new one.
+ * is one). What the device itself is to do is due from that transaction on, until it is done: no end loses it.
+ * A file that is damaged stops the start: without it an old envelope could not be told from a new one.
  * Growth: ids stay, at most INDEX_IDS of them, and then nothing further is accepted; the rest goes after 31 days.
  * Rules: docs/intent.md (replay).
  * @module
@@ -21,8 +22,12 @@ export type ReplayIndex = {
   wasSeen(id: string): boolean
   /** Of that sender in the hour before now. */
   acceptedInHour(sender: string, nowMs: number): number
-  /** False: the id was there, and nothing is changed. */
-  accept(of: Accepted, bytes: Uint8Array): boolean
+  /** False: the id was there, and nothing is changed. `isDue`: the device has something to do with it. */
+  accept(of: Accepted, bytes: Uint8Array, isDue?: boolean): boolean
+  /** What the device has not done with, the oldest first; whether that one is of them. */
+  due(): readonly Waiting[]
+  isDue(id: string): boolean
+  done(id: string): void
   /** What it says; undefined: nobody is to have it any more. */
   contentOf(id: string): Uint8Array | undefined
   /** What waits with these bytes. */
@@ -34,7 +39,7 @@ export type ReplayIndex = {
   load(receiver: string | undefined): { readonly count: number; readonly bytes: number }
   /** Marks it. False: it was marked before. */
   take(id: string, nowMs: number): boolean
-  /** What those say that were taken before then goes. */
+  /** What those say that were taken before then goes, unless the device is not done with it. */
   forgetTaken(beforeMs: number): void
   /** Those that nobody has taken in 31 days; rows of whatever is over by then go. */
   expire(nowMs: number): readonly Accepted[]
@@ -49,6 +54,7 @@ const SCHEMA = `
     envelope_id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, sender TEXT NOT NULL, receiver TEXT NOT NULL,
     template TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, at_ms INTEGER NOT NULL,
     taken_ms INTEGER) STRICT;
+  CREATE TABLE IF NOT EXISTS due (envelope_id TEXT NOT NULL UNIQUE) STRICT;
   CREATE TABLE IF NOT EXISTS content (envelope_id TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS by_sender ON accepted (sender, at_ms);
   CREATE INDEX IF NOT EXISTS by_digest ON accepted (digest);
@@ -131,10 +137,16 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
   const loadOfAll = sql('SELECT count(*) AS n FROM accepted WHERE taken_ms IS NULL')
   const bytes = sql('SELECT coalesce(sum(size), 0) AS n FROM accepted WHERE taken_ms IS NULL')
   const take = sql('UPDATE accepted SET taken_ms = ? WHERE envelope_id = ? AND taken_ms IS NULL')
+  const insertDue = sql('INSERT INTO due VALUES (?)')
+  const allDue = sql(
+    'SELECT accepted.* FROM due JOIN accepted USING (envelope_id) ORDER BY at_ms, accepted.rowid',
+  )
+  const dueById = sql('SELECT 1 FROM due WHERE envelope_id = ?')
+  const deleteDue = sql('DELETE FROM due WHERE envelope_id = ?')
   const keep = sql('INSERT INTO content VALUES (?, ?)')
   const content = sql('SELECT bytes FROM content WHERE envelope_id = ?')
   const forget = sql(
-    'DELETE FROM content WHERE envelope_id IN (SELECT envelope_id FROM accepted WHERE taken_ms < ?)',
+    'DELETE FROM content WHERE envelope_id IN (SELECT envelope_id FROM accepted WHERE taken_ms < ?) AND envelope_id NOT IN (SELECT envelope_id FROM due)',
   )
   const expired = sql('SELECT * FROM accepted WHERE at_ms < ? AND taken_ms IS NULL LIMIT 256')
   const dropOld = sql(
@@ -159,13 +171,17 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
     },
     wasSeen: (id) => seen.get(id) !== undefined,
     acceptedInHour: (sender, nowMs) => numberOf(inHour.get(sender, nowMs - HOUR_MS, nowMs)),
-    accept({ id, session, sender, receiver, template, digest, size, acceptedAtMs }, bytes) {
+    accept({ id, session, sender, receiver, template, digest, size, acceptedAtMs }, bytes, isDue = false) {
       if (ids >= INDEX_IDS || insertSeen.run(id).changes !== 1) return false
       insert.run(id, session, sender, receiver, template, digest, size, acceptedAtMs)
       keep.run(id, bytes)
+      if (isDue) insertDue.run(id)
       ids++
       return true
     },
+    due: () => allDue.all().map(fromRow),
+    isDue: (id) => dueById.get(id) !== undefined,
+    done: (id) => void deleteDue.run(id),
     contentOf(id) {
       const bytes = content.get(id)?.['bytes']
       return bytes instanceof Uint8Array ? bytes : undefined

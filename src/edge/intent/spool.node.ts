@@ -51,6 +51,8 @@ export type SpoolGround = {
   readonly isReceiver: (name: string) => boolean
   /** The checks. Pure but for what it asks the index. */
   readonly judge: (bytes: Uint8Array, receiver: string) => Judged
+  /** Whether the device itself has something to do with it. */
+  readonly isOurs: (of: Accepted) => boolean
   /** @throws where it cannot be written: then it is not done */
   readonly record: (event: AuditEvent) => void
   /** Of what has happened. */
@@ -178,7 +180,8 @@ export function createSpool(ground: SpoolGround): Spool {
     if (judged.kind === 'refused')
       return refusedAs(name, judged.refusal, { claimed: judged.claimed, digest, size })
     const of: Accepted = { ...judged.of, digest, size, acceptedAtMs: clock.wallMs() }
-    if (!index.accept(of, bytes)) return refusedAs(name, REPLAYED, { claimed: judged.of, digest, size })
+    if (!index.accept(of, bytes, ground.isOurs(of)))
+      return refusedAs(name, REPLAYED, { claimed: judged.of, digest, size })
     ground.record(eventOf('validated', name, digest, of))
     return { kind: 'accepted', settled: { name, of } }
   }
@@ -252,6 +255,7 @@ export function createSpool(ground: SpoolGround): Spool {
     for (const of of index.expire(wall)) {
       ground.record({ type: 'intent', what: 'expired', ...idsOf(of) })
       index.take(of.id, wall)
+      index.done(of.id)
     }
   }
 

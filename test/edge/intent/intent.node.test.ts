@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -8,14 +8,19 @@ import { createClock, createRandom } from '../../../src/edge/host/clock.node.ts'
 import { openIntent } from '../../../src/edge/intent/intent.node.ts'
 import { writeEnvelope } from '../../../src/intent/envelopes/envelope.ts'
 import type { AuditEvent } from '../../../src/ports.ts'
-import { makeDiskVault } from '../../intent/disk-vault.node.ts'
+import { type DiskVault, makeDiskVault } from '../../intent/disk-vault.node.ts'
 import { envelopeOf, INTAKE } from '../../intent/ground.ts'
 
 /** A device with a vault, that looks at its inboxes so often. */
 async function stand(t: Test, pollMs: number) {
   const directory = mkdtempSync(join(tmpdir(), 'intent-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  const { directory: vault, pin } = await makeDiskVault(directory)
+  return startAgain(directory, await makeDiskVault(directory), pollMs)
+}
+
+/** What is in the directory, opened by a daemon. */
+async function startAgain(directory: string, disk: DiskVault, pollMs = 50) {
+  const { directory: vault, pin } = disk
   const parsed = parseConfig(
     { state_directory: 'state', intent: { vault, dispatcher_pin: pin, poll_ms: pollMs } },
     { configDirectory: directory },
@@ -29,7 +34,7 @@ async function stand(t: Test, pollMs: number) {
     keyOf: (name) => (name === 'intake_agent' ? publicKeyOf(INTAKE) : undefined),
   })
   if (intent === undefined) throw new Error('There is no vault.')
-  return { directory, events, intent }
+  return { directory, disk, events, intent }
 }
 
 function envelopeBytes(envelopeId: string): Uint8Array {
@@ -67,4 +72,61 @@ t.test('what the device sends waits for no look at the inboxes, and not for the 
     events.filter(({ what }) => what === 'validated'),
     [{ envelope: 'e1' }, { envelope: 'e2' }],
   )
+})
+
+/** Starts what is in the directory, and hands in one that is called so; what was done until that one was. */
+async function doneBefore(last: string, directory: string, disk: DiskVault): Promise<readonly string[]> {
+  const { intent } = await startAgain(directory, disk)
+  const done: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  intent.start(({ id }) => {
+    if (id === last) resolve()
+    else done.push(id)
+  })
+  intent.outbox.send('device', last, envelopeBytes(last))
+  await promise
+  await intent.close()
+  return done
+}
+
+t.test('what was accepted at the very end is done after the next start, once', async (t) => {
+  const { directory, disk, intent, events } = await stand(t, 60_000)
+  const bytes = envelopeBytes('e1')
+  intent.start()
+  intent.outbox.send('device', 'e1', bytes)
+  await intent.close()
+  t.ok(events.some(({ what, envelope }) => what === 'validated' && envelope === 'e1'))
+  // As a loss of power leaves it: accepted, and in quarantine still.
+  writeFileSync(join(directory, `state/intent/quarantine/device.${'ab'.repeat(16)}.satl.json`), bytes)
+  t.strictSame(await doneBefore('e2', directory, disk), ['e1'])
+  t.strictSame(await doneBefore('e3', directory, disk), [])
+})
+
+t.test('work that a loss of power cut off is gone on with, though it was marked as taken', async (t) => {
+  const { directory, disk, intent } = await stand(t, 60_000)
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const { promise: cut, resolve: end } = Promise.withResolvers<void>()
+  intent.start(() => {
+    begin()
+    return cut
+  })
+  intent.outbox.send('device', 'e1', envelopeBytes('e1'))
+  await begun
+  const copy = mkdtempSync(join(tmpdir(), 'intent-'))
+  t.teardown(() => rmSync(copy, { recursive: true, force: true }))
+  cpSync(join(directory, 'state'), join(copy, 'state'), { recursive: true })
+  end()
+  await intent.close()
+  t.strictSame(await doneBefore('e2', copy, disk), ['e1'])
+  t.strictSame(await doneBefore('e3', copy, disk), [])
+})
+
+t.test('what an operator takes of the device’s, the device does not do', async (t) => {
+  const { directory, disk, intent } = await stand(t, 60_000)
+  intent.outbox.send('device', 'e1', envelopeBytes('e1'))
+  await intent.close()
+  const { intent: second } = await startAgain(directory, disk)
+  t.match(second.room.take('e1', 'device'), { kind: 'given' })
+  await second.close()
+  t.strictSame(await doneBefore('e2', directory, disk), [])
 })
