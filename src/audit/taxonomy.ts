@@ -103,6 +103,7 @@ const TYPES: Readonly<Record<string, Kind>> = Object.freeze({
 const INTENT_WARNINGS: ReadonlySet<string> = new Set([
   'rejected',
   'quarantine_full',
+  'aged_out',
   'handler_error',
   'expired',
   'released',

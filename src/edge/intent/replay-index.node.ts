@@ -32,6 +32,8 @@ export type ReplayIndex = {
   contentOf(id: string): Uint8Array | undefined
   /** What waits with these bytes. */
   waitingByDigest(digest: string, receiver: string): Accepted | undefined
+  /** Whether these bytes were accepted for that receiver, waiting or not. */
+  wasAccepted(digest: string, receiver: string): boolean
   find(id: string): Waiting | undefined
   /** The oldest first, taken ones left out; undefined: everybody's. */
   waiting(receiver: string | undefined): readonly Waiting[]
@@ -128,6 +130,7 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
     'INSERT INTO accepted (envelope_id, session, sender, receiver, template, digest, size, at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const byDigest = sql('SELECT * FROM accepted WHERE digest = ? AND receiver = ? AND taken_ms IS NULL')
+  const anyByDigest = sql('SELECT 1 FROM accepted WHERE digest = ? AND receiver = ?')
   const byId = sql('SELECT * FROM accepted WHERE envelope_id = ?')
   const waitingFor = sql(
     'SELECT * FROM accepted WHERE receiver = ? AND taken_ms IS NULL ORDER BY at_ms, rowid',
@@ -190,6 +193,7 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
       const row = byDigest.get(digest, receiver)
       return row === undefined ? undefined : fromRow(row)
     },
+    wasAccepted: (digest, receiver) => anyByDigest.get(digest, receiver) !== undefined,
     find(id) {
       const row = byId.get(id)
       return row === undefined ? undefined : fromRow(row)

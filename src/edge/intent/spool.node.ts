@@ -22,6 +22,7 @@ import {
   WAITING_BYTES,
   WAITING_ENVELOPES,
 } from '../../intent/spool/limits.ts'
+import { agentOrigin, shareOf, whoGoes } from '../../intent/spool/places.ts'
 import type {
   Accepted,
   Claimed,
@@ -111,14 +112,30 @@ export function createSpool(ground: SpoolGround): Spool {
     return isFree
   }
 
-  function freePlaces(): number {
+  /** Whether there is a place in quarantine for one more of that origin; where it is full, one is made if it can be. */
+  function hasPlace(origin: Pick<Quarantined, 'from' | 'receiver'>): boolean {
     const { quarantineMax } = settings()
-    const free = Math.max(0, quarantineMax - quarantine.size)
-    tell('quarantine', free === 0, () => {
+    const share = shareOf(origin)
+    if (quarantine.size >= quarantineMax) makePlace(quarantine.list(), share)
+    const isFull = quarantine.size >= quarantineMax
+    tell(`quarantine ${share}`, isFull, () => {
       log.write('warn', 'intent_quarantine_full', { files: quarantine.size })
       ground.note({ type: 'intent', what: 'quarantine_full', files: quarantine.size, most: quarantineMax })
     })
-    return free
+    return !isFull
+  }
+
+  function makePlace(among: readonly Quarantined[], share: string): void {
+    const gone = whoGoes(among, share, isCopy, clock.wallMs())
+    if (gone === undefined) return
+    const { name, receiver, digest, from } = gone
+    quarantine.remove(name)
+    ground.note({ type: 'intent', what: 'aged_out', file: name, receiver, digest, from })
+  }
+
+  /** Of what was accepted with the very same bytes: nothing is lost with it. */
+  function isCopy({ refusal, digest, receiver }: Pick<Quarantined, 'refusal' | 'digest' | 'receiver'>) {
+    return refusal?.code === REPLAYED.code && index.wasAccepted(digest, receiver)
   }
 
   function eventOf(
@@ -204,7 +221,11 @@ export function createSpool(ground: SpoolGround): Spool {
     const stamp = stampOf(inbox.path)
     if (stamp === undefined || looked.get(inbox.path) === stamp || !hasRoomFor(inbox.receiver)) return true
     const isLeft = (path: Buffer) => notTaken.size > 0 && notTaken.has(stampOf(path) ?? '')
+    let isFull = false
+    const before = into.length
     const { isAll } = eachEnvelope(inbox, most, isLeft, (path) => {
+      isFull ||= !hasPlace(inbox)
+      if (isFull) return
       try {
         const name = quarantine.moveIn(path, inbox.receiver, inbox.from)
         if (name !== undefined) into.push(name)
@@ -215,8 +236,8 @@ export function createSpool(ground: SpoolGround): Spool {
       }
     })
     // What came while it was read has changed it: then it is looked at again.
-    if (isAll && into.length === 0) looked.set(inbox.path, stamp)
-    return isAll
+    if (isAll && !isFull && into.length === before) looked.set(inbox.path, stamp)
+    return isAll && !isFull
   }
 
   function cannot(event: string, path: string, cause: unknown): void {
@@ -228,12 +249,10 @@ export function createSpool(ground: SpoolGround): Spool {
     const names: string[] = []
     let isAll = true
     for (const inbox of inboxesOf(places.inbox, settings().dropDirectories, ground.isReceiver)) {
-      const most = Math.min(INTENT_BATCH_FILES - names.length, freePlaces())
-      if (most <= 0) return { names, isAll: freePlaces() === 0 }
+      const most = INTENT_BATCH_FILES - names.length
+      if (most <= 0) return { names, isAll: false }
       try {
-        const taken: string[] = []
-        isAll = fromInbox(inbox, most, taken) && isAll
-        names.push(...taken)
+        isAll = fromInbox(inbox, most, names) && isAll
       } catch (cause) {
         tell(`read ${inbox.path}`, true, () => cannot('intent_inbox_unreadable', inbox.path, cause))
       }
@@ -291,14 +310,18 @@ export function createSpool(ground: SpoolGround): Spool {
   }
 
   function submit(bytes: Uint8Array, receiver: string, agent: string): Intake {
-    const from = `agent ${agent}`
-    const refused = quarantine.list().filter((one) => one.from === from).length
+    const from = agentOrigin(agent)
+    const own = () => quarantine.list().filter((one) => one.from === from)
+    if (own().length >= SUBMITTED_REFUSED) makePlace(own(), from)
+    const refused = own().length
     if (refused >= SUBMITTED_REFUSED)
       return busy(`${refused} refused envelopes of yours lie in quarantine: ask the operator to look at them`)
-    if (freePlaces() === 0) return busy('The quarantine is full: ask the operator to look at it')
+    if (!hasPlace({ from, receiver })) return busy('The quarantine is full: ask the operator to look at it')
     if (!hasRoomFor(receiver)) return busy('Too much waits for that receiver: ask again when it has taken it')
     try {
       const [outcome] = settle([quarantine.put(bytes, receiver, from)])
+      // Whoever has lost a link hands in again what was accepted, and is told so: no operator has to look at that.
+      if (outcome?.kind === 'refused' && isCopy({ ...outcome, receiver })) quarantine.remove(outcome.name)
       return intakeOf(outcome) ?? busy('The device cannot judge it just now: ask again later')
     } catch (cause) {
       cannot('intent_not_kept', places.quarantine, cause)

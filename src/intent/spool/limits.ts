@@ -17,6 +17,11 @@ export const WAITING_ENVELOPES = 10_000
 export const WAITING_BYTES = 268_435_456
 /** Refused envelopes of one agent's connections that may lie in quarantine: the rest of it is for files. */
 export const SUBMITTED_REFUSED = 8
+/**
+ * How long a refused file has its place in a full quarantine, ten minutes: long enough for whoever watches to look at it,
+ * and what is good waits no longer behind what is not. With places to spare it stays.
+ */
+export const REFUSED_KEPT_MS = 600_000
 /** How long one that was taken can be fetched again by its receiver, whose link may have broken. */
 export const TAKEN_KEPT_MS = HOUR_MS
 /** What is known of an envelope beside its id: longer than it would be accepted (30 days). */

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openQuarantine } from '../../../src/edge/intent/quarantine.node.ts'
-import { INTENT_BATCH_FILES } from '../../../src/intent/spool/limits.ts'
+import { INTENT_BATCH_FILES, REFUSED_KEPT_MS, SUBMITTED_REFUSED } from '../../../src/intent/spool/limits.ts'
 import { idText, judge, makeSpool, NOW } from './spool.node.ts'
 
 /** A directory of another file system; undefined where there is none. */
@@ -104,3 +104,44 @@ t.test(
     t.equal(spool.quarantine().filter(({ refusal }) => refusal === undefined).length, 0)
   },
 )
+
+t.test('a quarantine that is full drains: copies go at once, what is refused after a while', async (t) => {
+  const { spool, put, drain, events, arrived, time } = await makeSpool(t)
+  put('e1', idText('e1'))
+  drain()
+  for (let at = 0; at < 60; at++) put(`copy${at}`, idText('e1'))
+  put('e2', idText('e2'))
+  drain()
+  t.strictSame(
+    arrived.map(({ id }) => id),
+    ['e1', 'e2'],
+  )
+  for (let at = 0; at < 60; at++) put(`bad${at}`, 'bad')
+  put('e3', idText('e3'))
+  drain()
+  t.equal(spool.quarantine().length, 50)
+  t.equal(events.filter(({ what }) => what === 'quarantine_full').length, 1)
+  put('o1', idText('o1'), 'other')
+  drain()
+  t.equal(arrived.at(-1)?.id, 'o1', 'another inbox is not shut out')
+  time.wall += REFUSED_KEPT_MS
+  drain()
+  t.strictSame(arrived.map(({ id }) => id).sort(), ['e1', 'e2', 'e3', 'o1'])
+  const gone = events.filter(({ what }) => what === 'aged_out').length
+  t.equal(gone, 120 - spool.quarantine().length)
+})
+
+t.test('handing in again what was accepted takes no place; what is refused leaves its place', async (t) => {
+  const { spool, time } = await makeSpool(t)
+  const submit = (text: string) => spool.submit(Buffer.from(text), 'helper', 'ci')
+  for (let at = 0; at <= SUBMITTED_REFUSED; at++) {
+    t.equal(submit(idText(`e${at}`)).kind, 'accepted')
+    t.match(submit(idText(`e${at}`)), { kind: 'refused', refusal: { code: 'REPLAY' } })
+  }
+  t.strictSame(spool.quarantine(), [])
+  for (let at = 0; at < SUBMITTED_REFUSED; at++) t.equal(submit(`bad${at}`).kind, 'refused')
+  t.equal(submit('bad').kind, 'busy')
+  time.wall += REFUSED_KEPT_MS
+  t.equal(submit('bad').kind, 'refused')
+  t.equal(spool.quarantine().length, SUBMITTED_REFUSED)
+})
