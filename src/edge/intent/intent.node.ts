@@ -99,6 +99,8 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
   makePrivateDirectory(directory)
   const device = { id, ...deviceIntentKey(directory) }
   const isReceiver = (name: string) => isSafeName(name) && (name === id || keyOf(name) !== undefined)
+  const isReserved = (name: string) =>
+    name === id || config.agents.some((agent) => agent.name === name && agent.role === 'operator')
   const receivers = [id, ...config.agents.map(({ name }) => name)].filter(isSafeName)
   for (const name of receivers) makePrivateDirectory(join(directory, INBOX, name))
   const index = await openReplayIndex(join(directory, 'index.sqlite'))
@@ -136,7 +138,7 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
   }
 
   const spool: Spool = createSpool({
-    ...{ directory, index, clock, random, log, isReceiver, judge, isOurs, record, note },
+    ...{ directory, index, clock, random, log, isReceiver, isReserved, judge, isOurs, record, note },
     settings: () => ({ quarantineMax: quarantine_max, dropDirectories: drop_directories }),
     arrived(of) {
       if (!isOurs(of)) return

@@ -37,7 +37,7 @@ export type ReplayIndex = {
   find(id: string): Waiting | undefined
   /** The oldest first, taken ones left out; undefined: everybody's. */
   waiting(receiver: string | undefined): readonly Waiting[]
-  /** undefined: everybody's. */
+  /** How much waits; undefined: everybody's. */
   load(receiver: string | undefined): { readonly count: number; readonly bytes: number }
   /** Marks it. False: it was marked before. */
   take(id: string, nowMs: number): boolean
@@ -136,9 +136,9 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
     'SELECT * FROM accepted WHERE receiver = ? AND taken_ms IS NULL ORDER BY at_ms, rowid',
   )
   const allWaiting = sql('SELECT * FROM accepted WHERE taken_ms IS NULL ORDER BY at_ms, rowid')
-  const load = sql('SELECT count(*) AS n FROM accepted WHERE receiver = ? AND taken_ms IS NULL')
-  const loadOfAll = sql('SELECT count(*) AS n FROM accepted WHERE taken_ms IS NULL')
-  const bytes = sql('SELECT coalesce(sum(size), 0) AS n FROM accepted WHERE taken_ms IS NULL')
+  const sums = 'SELECT count(*) AS n, coalesce(sum(size), 0) AS bytes FROM accepted WHERE taken_ms IS NULL'
+  const load = sql(`${sums} AND receiver = ?`)
+  const loadOfAll = sql(sums)
   const take = sql('UPDATE accepted SET taken_ms = ? WHERE envelope_id = ? AND taken_ms IS NULL')
   const insertDue = sql('INSERT INTO due VALUES (?)')
   const allDue = sql(
@@ -200,10 +200,10 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
     },
     waiting: (receiver) =>
       (receiver === undefined ? allWaiting.all() : waitingFor.all(receiver)).map(fromRow),
-    load: (receiver) => ({
-      count: numberOf(receiver === undefined ? loadOfAll.get() : load.get(receiver)),
-      bytes: numberOf(bytes.get()),
-    }),
+    load(receiver) {
+      const row = receiver === undefined ? loadOfAll.get() : load.get(receiver)
+      return { count: numberOf(row), bytes: Number(row?.['bytes'] ?? 0) }
+    },
     take: (id, nowMs) => take.run(nowMs, id).changes === 1,
     forgetTaken(beforeMs) {
       if (Number(forget.run(beforeMs).changes) > 0) database.exec('PRAGMA incremental_vacuum')

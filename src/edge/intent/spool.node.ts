@@ -12,17 +12,14 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { hostBytesDigest } from '../../base/crypto/sha256.node.ts'
 import { errnoOf, errnoText, makePrivateDirectory } from '../../base/files.node.ts'
-import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import { refusalOf, refusalText } from '../../intent/envelopes/refusal.ts'
 import {
   INBOX_ENTRIES,
   INTENT_BATCH_FILES,
   SUBMITTED_REFUSED,
   TAKEN_KEPT_MS,
-  WAITING_BYTES,
-  WAITING_ENVELOPES,
 } from '../../intent/spool/limits.ts'
-import { agentOrigin, shareOf, whoGoes } from '../../intent/spool/places.ts'
+import { agentOrigin, mayWait, shareOf, whoGoes } from '../../intent/spool/places.ts'
 import type {
   Accepted,
   Claimed,
@@ -50,6 +47,8 @@ export type SpoolGround = {
   readonly log: Log
   readonly settings: () => { readonly quarantineMax: number; readonly dropDirectories: readonly string[] }
   readonly isReceiver: (name: string) => boolean
+  /** Whom a flood of others' envelopes must not keep from being reached. */
+  readonly isReserved: (receiver: string) => boolean
   /** The checks. Pure but for what it asks the index. */
   readonly judge: (bytes: Uint8Array, receiver: string) => Judged
   /** Whether the device itself has something to do with it. */
@@ -101,13 +100,13 @@ export function createSpool(ground: SpoolGround): Spool {
 
   /** Whether one more may wait for that receiver. */
   function hasRoomFor(receiver: string): boolean {
-    const { count, bytes } = index.load(receiver)
-    const isFree =
-      index.hasRoom &&
-      count + INTENT_BATCH_FILES <= WAITING_ENVELOPES &&
-      bytes + INTENT_BATCH_FILES * ENVELOPE_FILE_BYTES <= WAITING_BYTES
+    const own = index.load(receiver)
+    const all = index.load(undefined)
+    const isFree = index.hasRoom && mayWait(own, all, ground.isReserved(receiver))
     tell(`room ${receiver}`, !isFree, () =>
-      log.write('warn', 'intent_inbox_waits', { receiver, waiting: count, bytes, index: index.hasRoom }),
+      log.write('warn', 'intent_inbox_waits', {
+        ...{ receiver, waiting: own.count, bytes: own.bytes, of_all: all.bytes, index: index.hasRoom },
+      }),
     )
     return isFree
   }

@@ -15,6 +15,8 @@ export const INBOX_ENTRIES = 10_000
 /** Envelopes that wait for one receiver, and bytes of all that wait: more is not taken out of the inboxes. */
 export const WAITING_ENVELOPES = 10_000
 export const WAITING_BYTES = 268_435_456
+/** Of these bytes, for the device and operators alone, two looks full: who ends a flood must be reached in it. */
+export const WAITING_RESERVED_BYTES = 33_554_432
 /** Refused envelopes of one agent's connections that may lie in quarantine: the rest of it is for files. */
 export const SUBMITTED_REFUSED = 8
 /**

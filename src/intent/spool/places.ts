@@ -1,11 +1,19 @@
 /**
- * Who goes where the quarantine is full and somebody needs a place: what is refused must not shut out for ever what is
- * good, and one sender not another. Whatever goes is on the record since it was refused.
- * Pure: entries and a time in, an entry out.
+ * Who has how much of what is bounded for all. Who goes where the quarantine is full and somebody needs a place: what is
+ * refused must not shut out for ever what is good, and one sender not another; whatever goes is on the record since it
+ * was refused. How much may wait for one receiver.
+ * Pure: entries, numbers and a time in, an entry or a verdict out.
  * Rules: docs/intent.md (bounds); FT-009 of the source.
  * @module
  */
-import { REFUSED_KEPT_MS } from './limits.ts'
+import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
+import {
+  INTENT_BATCH_FILES,
+  REFUSED_KEPT_MS,
+  WAITING_BYTES,
+  WAITING_ENVELOPES,
+  WAITING_RESERVED_BYTES,
+} from './limits.ts'
 import type { Quarantined } from './room.ts'
 
 const AGENT = 'agent '
@@ -50,4 +58,18 @@ function largestOf(refused: readonly Quarantined[], but: string, above: number):
   let largest: readonly Quarantined[] = []
   for (const share of shares.values()) if (share.length > largest.length) largest = share
   return largest.length > above ? largest[0] : undefined
+}
+
+export type Load = { readonly count: number; readonly bytes: number }
+
+/**
+ * Whether what one look takes in may wait for a receiver: it has at most as much as is free then, so that however many
+ * take nothing, there is something left for the next one.
+ */
+export function mayWait(own: Load, all: Load, isReserved: boolean): boolean {
+  const free = WAITING_BYTES - (isReserved ? 0 : WAITING_RESERVED_BYTES) - all.bytes
+  return (
+    own.count + INTENT_BATCH_FILES <= WAITING_ENVELOPES &&
+    own.bytes + INTENT_BATCH_FILES * ENVELOPE_FILE_BYTES <= free
+  )
 }

@@ -4,7 +4,12 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openQuarantine } from '../../../src/edge/intent/quarantine.node.ts'
-import { INTENT_BATCH_FILES, REFUSED_KEPT_MS, SUBMITTED_REFUSED } from '../../../src/intent/spool/limits.ts'
+import {
+  INTENT_BATCH_FILES,
+  REFUSED_KEPT_MS,
+  SUBMITTED_REFUSED,
+  WAITING_BYTES,
+} from '../../../src/intent/spool/limits.ts'
 import { idText, judge, makeSpool, NOW } from './spool.node.ts'
 
 /** A directory of another file system; undefined where there is none. */
@@ -144,4 +149,23 @@ t.test('handing in again what was accepted takes no place; what is refused leave
   time.wall += REFUSED_KEPT_MS
   t.equal(submit('bad').kind, 'refused')
   t.equal(spool.quarantine().length, SUBMITTED_REFUSED)
+})
+
+t.test('one receiver that takes nothing closes its own inbox, and no other', async (t) => {
+  const { index, put, drain, arrived, logged } = await makeSpool(t)
+  const waits = { session: 's', sender: 'ci', template: 'note v1', digest: 'd', acceptedAtMs: NOW }
+  // What is said of it is what counts.
+  index.accept({ ...waits, id: 'large', receiver: 'helper', size: WAITING_BYTES / 2 }, new Uint8Array(2))
+  for (const receiver of ['helper', 'other', 'device']) put(receiver, idText(receiver), receiver)
+  drain()
+  t.strictSame(arrived.map(({ id }) => id).sort(), ['device', 'other'])
+  t.strictSame(logged, ['intent_inbox_waits'])
+  index.accept(
+    { ...waits, id: 'l2', receiver: 'more', size: Math.floor(WAITING_BYTES / 3) },
+    new Uint8Array(2),
+  )
+  for (const receiver of ['other', 'device']) put(`${receiver}2`, idText(`${receiver}2`), receiver)
+  drain()
+  t.equal(arrived.at(-1)?.id, 'device2')
+  t.equal(arrived.length, 3)
 })

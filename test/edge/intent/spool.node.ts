@@ -38,6 +38,7 @@ export async function makeSpool(t: Test, change: Partial<SpoolGround> = {}, drop
     log: { write: (_level, event) => logged.push(event) },
     settings: () => ({ quarantineMax: 50, dropDirectories }),
     isReceiver: () => true,
+    isReserved: (name) => name === 'device',
     isOurs: () => false,
     record: (event) => events.push(event),
     note: (event) => events.push(event),

@@ -1,6 +1,13 @@
 import t from 'tap'
-import { REFUSED_KEPT_MS } from '../../../src/intent/spool/limits.ts'
-import { agentOrigin, shareOf, whoGoes } from '../../../src/intent/spool/places.ts'
+import { ENVELOPE_FILE_BYTES } from '../../../src/config/intent-limits.ts'
+import {
+  INTENT_BATCH_FILES,
+  REFUSED_KEPT_MS,
+  WAITING_BYTES,
+  WAITING_ENVELOPES,
+  WAITING_RESERVED_BYTES,
+} from '../../../src/intent/spool/limits.ts'
+import { agentOrigin, mayWait, shareOf, whoGoes } from '../../../src/intent/spool/places.ts'
 import type { Quarantined } from '../../../src/intent/spool/room.ts'
 
 const NOW = 1_800_000_000_000
@@ -48,5 +55,30 @@ t.test('the connections of an agent have one share, whoever the receivers are', 
   const from = agentOrigin('ci')
   t.equal(shareOf({ from, receiver: 'helper' }), shareOf({ from, receiver: 'other' }))
   t.not(shareOf({ from: 'inbox', receiver: 'helper' }), shareOf({ from: 'inbox', receiver: 'other' }))
+  t.end()
+})
+
+t.test('who takes nothing leaves room for others, and nobody fills what is the device’s', (t) => {
+  const loads = new Map<string, number>()
+  const all = () => [...loads.values()].reduce((sum, bytes) => sum + bytes, 0)
+  const may = (receiver: string, isReserved = false, count = 0) =>
+    mayWait({ count, bytes: loads.get(receiver) ?? 0 }, { count: 0, bytes: all() }, isReserved)
+  const fill = (receiver: string) => {
+    while (may(receiver)) loads.set(receiver, (loads.get(receiver) ?? 0) + ENVELOPE_FILE_BYTES)
+  }
+  fill('one')
+  t.ok(all() > WAITING_BYTES / 3, 'one that is alone has its good part')
+  for (const receiver of ['two', 'three']) {
+    t.ok(may(receiver))
+    fill(receiver)
+  }
+  for (let at = 0; at < 64; at++) fill(`more${at}`)
+  t.ok(all() <= WAITING_BYTES - WAITING_RESERVED_BYTES)
+  t.notOk(may('one more'))
+  t.ok(may('device', true))
+  t.ok(may('device', true, WAITING_ENVELOPES - INTENT_BATCH_FILES))
+  t.notOk(may('device', true, WAITING_ENVELOPES - INTENT_BATCH_FILES + 1))
+  loads.set('device', WAITING_RESERVED_BYTES)
+  t.notOk(may('device', true))
   t.end()
 })
