@@ -58,17 +58,19 @@ export function stampOf(path: string | Buffer): string | undefined {
   }
 }
 
+/** How a look ended: there is no more; as many as were asked for, and there are more; or go on there at the next look. */
+export type LookEnd = 'all' | 'more' | { readonly next: number }
+
 /**
  * Gives the paths of at most `limit` envelopes to `take`, for as long as the call takes, without those that are left.
- * @returns `isAll`: there are no more of them
+ * @param start how many entries were looked at before
  * @throws the system's error where it is there and cannot be read
  */
 export function eachEnvelope(
   { path }: Inbox,
-  limit: number,
-  isLeft: (path: Buffer) => boolean,
+  { limit, start, isLeft }: { limit: number; start: number; isLeft: (path: Buffer) => boolean },
   take: (path: Buffer) => void,
-): { readonly isAll: boolean } {
+): LookEnd {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
   const fd = openSync(path, flags)
   using _fd = closing(fd)
@@ -76,9 +78,9 @@ export function eachEnvelope(
   const pathOf = (name: Buffer) => Buffer.concat([Buffer.from(`${held}/`), name])
   const isWanted = (entry: Dirent<Buffer>) =>
     isEnvelopeName(entry.name) && !entry.isDirectory() && !isLeft(pathOf(entry.name))
-  const { names, isAll } = namesIn(held, isWanted, limit)
+  const { names, end } = namesIn(held, isWanted, limit, start)
   for (const name of names) take(pathOf(name))
-  return { isAll }
+  return end
 }
 
 /** Read entry by entry: how many there are is for whoever may write there to say. */
@@ -86,15 +88,18 @@ function namesIn(
   path: string,
   isWanted: (entry: Dirent<Buffer>) => boolean,
   limit = INBOX_ENTRIES,
-): { readonly names: readonly Buffer[]; readonly isAll: boolean } {
+  start = 0,
+): { readonly names: readonly Buffer[]; readonly end: LookEnd } {
   using directory = opendirSync(path, { encoding: 'buffer' as BufferEncoding })
   const names: Buffer[] = []
-  for (let looked = 0; looked < INBOX_ENTRIES; looked++) {
+  const next = start + INBOX_ENTRIES
+  for (let looked = 0; looked < next; looked++) {
     const entry = directory.readSync() as Dirent<Buffer> | null
-    if (entry === null) break
-    if (!isWanted(entry)) continue
-    if (names.length === limit) return { names, isAll: false }
+    if (entry === null) return { names, end: 'all' }
+    if (looked < start || !isWanted(entry)) continue
+    if (names.length === limit) return { names, end: 'more' }
     names.push(entry.name)
   }
-  return { names, isAll: true }
+  // What is taken of them lies there no more: as many others have moved up.
+  return { names, end: { next: next - names.length } }
 }

@@ -15,6 +15,7 @@ import { errnoOf, errnoText, makePrivateDirectory } from '../../base/files.node.
 import { refusalOf, refusalText } from '../../intent/envelopes/refusal.ts'
 import {
   INBOX_ENTRIES,
+  INBOX_ENTRIES_IN_ALL,
   INTENT_BATCH_FILES,
   SUBMITTED_REFUSED,
   TAKEN_KEPT_MS,
@@ -84,6 +85,8 @@ export function createSpool(ground: SpoolGround): Spool {
   const leftOver = new Set(quarantine.undecided())
   const counts = { accepted: 0, refused: 0, taken: 0 }
   const looked = new Map<string, string>()
+  /** Inboxes that are looked at in several polls: where the next one goes on, and what the first one has seen. */
+  const cutAt = new Map<string, { readonly next: number; readonly stamp: string }>()
   /** Files that could not be taken, as they were then: what stands behind them has its turn. */
   const notTaken = new Set<string>()
   const told = new Set<string>()
@@ -216,27 +219,38 @@ export function createSpool(ground: SpoolGround): Spool {
     return outcomes
   }
 
-  function fromInbox(inbox: Inbox, most: number, into: string[]): boolean {
-    const stamp = stampOf(inbox.path)
-    if (stamp === undefined || looked.get(inbox.path) === stamp || !hasRoomFor(inbox.receiver)) return true
-    const isLeft = (path: Buffer) => notTaken.size > 0 && notTaken.has(stampOf(path) ?? '')
+  function fromInbox(inbox: Inbox, limit: number, into: string[]): boolean {
+    const { path, receiver, from } = inbox
+    const stamp = stampOf(path)
+    if (stamp === undefined || looked.get(path) === stamp || !hasRoomFor(receiver)) return true
+    const isLeft = (file: Buffer) => notTaken.size > 0 && notTaken.has(stampOf(file) ?? '')
     let isFull = false
     const before = into.length
-    const { isAll } = eachEnvelope(inbox, most, isLeft, (path) => {
+    const begun = cutAt.get(path) ?? { next: 0, stamp }
+    const end = eachEnvelope(inbox, { limit, start: begun.next, isLeft }, (file) => {
       isFull ||= !hasPlace(inbox)
       if (isFull) return
       try {
-        const name = quarantine.moveIn(path, inbox.receiver, inbox.from)
+        const name = quarantine.moveIn(file, receiver, from)
         if (name !== undefined) into.push(name)
       } catch (cause) {
-        const file = stampOf(path)
-        if (file !== undefined && notTaken.size < INBOX_ENTRIES) notTaken.add(file)
-        tell(`move ${inbox.path}`, true, () => cannot('intent_not_taken', inbox.path, cause))
+        const known = stampOf(file)
+        if (known !== undefined && notTaken.size < INBOX_ENTRIES) notTaken.add(known)
+        tell(`move ${path}`, true, () => cannot('intent_not_taken', path, cause))
       }
     })
+    if (isFull || end === 'more') return false
+    if (end !== 'all' && end.next < INBOX_ENTRIES_IN_ALL) {
+      cutAt.set(path, { next: end.next, stamp: begun.stamp })
+      return false
+    }
+    cutAt.delete(path)
+    tell(`crowd ${path}`, end !== 'all', () =>
+      log.write('warn', 'intent_inbox_crowded', { path, entries: INBOX_ENTRIES_IN_ALL }),
+    )
     // What came while it was read has changed it: then it is looked at again.
-    if (isAll && !isFull && into.length === before) looked.set(inbox.path, stamp)
-    return isAll && !isFull
+    if (into.length === before) looked.set(path, begun.stamp)
+    return true
   }
 
   function cannot(event: string, path: string, cause: unknown): void {

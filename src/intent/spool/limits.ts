@@ -12,6 +12,8 @@ export const INTENT_BATCH_FILES = 16
  * taken are remembered, too, until the next minute.
  */
 export const INBOX_ENTRIES = 10_000
+/** Entries that are looked at in several polls, each of which reads the earlier ones too: 80 ms in the last one. */
+export const INBOX_ENTRIES_IN_ALL = 100_000
 /** Envelopes that wait for one receiver, and bytes of all that wait: more is not taken out of the inboxes. */
 export const WAITING_ENVELOPES = 10_000
 export const WAITING_BYTES = 268_435_456

@@ -1,10 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openQuarantine } from '../../../src/edge/intent/quarantine.node.ts'
 import {
+  INBOX_ENTRIES,
   INTENT_BATCH_FILES,
   REFUSED_KEPT_MS,
   SUBMITTED_REFUSED,
@@ -168,4 +178,17 @@ t.test('one receiver that takes nothing closes its own inbox, and no other', asy
   drain()
   t.equal(arrived.at(-1)?.id, 'device2')
   t.equal(arrived.length, 3)
+})
+
+t.test('among very many other files every envelope is found, also one that comes meanwhile', async (t) => {
+  const { directory, spool, put, arrived, logged } = await makeSpool(t)
+  const inbox = join(directory, 'inbox', 'helper')
+  mkdirSync(inbox)
+  for (let at = 0; at < 2 * INBOX_ENTRIES; at++) closeSync(openSync(join(inbox, `junk${at}`), 'w'))
+  for (let at = 0; at < INTENT_BATCH_FILES + 4; at++) put(`e${at}`, idText(`e${at}`))
+  spool.poll()
+  put('late', idText('late'))
+  for (let polls = 0; polls < 12; polls++) spool.poll()
+  t.equal(arrived.length, INTENT_BATCH_FILES + 5)
+  t.strictSame(logged, [])
 })
