@@ -120,7 +120,7 @@ async function openDatabase(path: string): Promise<Database> {
  * Opens it, or makes it where there is none.
  * @throws SassError INTEGRITY_RISK where what is there is not sound
  */
-export async function openReplayIndex(path: string): Promise<ReplayIndex> {
+export async function openReplayIndex(path: string, mostIds = INDEX_IDS): Promise<ReplayIndex> {
   const database = await openDatabase(path)
   const sql = (text: string) => database.prepare(text)
   const seen = sql('SELECT 1 FROM seen WHERE envelope_id = ?')
@@ -175,7 +175,7 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
     wasSeen: (id) => seen.get(id) !== undefined,
     acceptedInHour: (sender, nowMs) => numberOf(inHour.get(sender, nowMs - HOUR_MS, nowMs)),
     accept({ id, session, sender, receiver, template, digest, size, acceptedAtMs }, bytes, isDue = false) {
-      if (ids >= INDEX_IDS || insertSeen.run(id).changes !== 1) return false
+      if (ids >= mostIds || insertSeen.run(id).changes !== 1) return false
       insert.run(id, session, sender, receiver, template, digest, size, acceptedAtMs)
       keep.run(id, bytes)
       if (isDue) insertDue.run(id)
@@ -213,7 +213,7 @@ export async function openReplayIndex(path: string): Promise<ReplayIndex> {
       return expired.all(nowMs - DETAILS_KEPT_MS).map(fromRow)
     },
     get hasRoom() {
-      return ids < INDEX_IDS
+      return ids < mostIds
     },
     close: () => database.close(),
   }

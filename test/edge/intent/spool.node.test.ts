@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { openQuarantine } from '../../../src/edge/intent/quarantine.node.ts'
 import {
@@ -18,6 +19,7 @@ import {
   INTENT_BATCH_FILES,
   REFUSED_KEPT_MS,
   SUBMITTED_REFUSED,
+  TAKEN_KEPT_MS,
   WAITING_BYTES,
 } from '../../../src/intent/spool/limits.ts'
 import { idText, judge, makeSpool, NOW } from './spool.node.ts'
@@ -192,3 +194,40 @@ t.test('among very many other files every envelope is found, also one that comes
   t.equal(arrived.length, INTENT_BATCH_FILES + 5)
   t.strictSame(logged, [])
 })
+
+t.test(
+  'what was taken can be fetched again for an hour, and not if it is not what was accepted',
+  async (t) => {
+    const { directory, spool, put, drain, events, time } = await makeSpool(t)
+    for (const id of ['e1', 'e2']) put(id, idText(id))
+    drain()
+    t.match(spool.take('e1', 'other'), { kind: 'unknown' })
+    t.match(spool.take('e1', 'helper'), { kind: 'given', bytes: Buffer.from(idText('e1')) })
+    const upkeepAfter = (ms: number) => {
+      time.wall = NOW + ms
+      time.monotonic += 60_000
+      drain()
+    }
+    upkeepAfter(TAKEN_KEPT_MS)
+    t.match(spool.take('e1', 'helper'), { kind: 'given', of: { isTaken: true } })
+    upkeepAfter(TAKEN_KEPT_MS + 1)
+    t.match(spool.take('e1', 'helper'), { kind: 'unknown' })
+    const database = new DatabaseSync(join(directory, 'index.sqlite'))
+    database
+      .prepare('UPDATE content SET bytes = ? WHERE envelope_id = ?')
+      .run(Buffer.from(idText('e9')), 'e2')
+    database.close()
+    t.equal(spool.read('e2'), undefined)
+    t.match(spool.take('e2', 'helper'), { kind: 'changed' })
+    t.strictSame(
+      events
+        .filter(({ what }) => what === 'taken' || what === 'changed')
+        .map(({ what, envelope }) => [what, envelope]),
+      [
+        ['taken', 'e1'],
+        ['taken', 'e2'],
+        ['changed', 'e2'],
+      ],
+    )
+  },
+)
