@@ -79,12 +79,20 @@ t.test('what is no plain file is refused from another file system too, without o
   t.strictSame([arrived, readdirSync(join(stick, 'helper'))], [[], []])
 })
 
-t.test('of a file that cannot be removed no copy is kept', (t) => {
+t.test('of a file that cannot be removed no copy is kept, and none made where that shows before', (t) => {
   const directory = t.testdir()
-  const quarantine = openQuarantine(directory, { bytes: () => new Uint8Array(16) } as never, () => NOW)
-  // Of another file system, and nobody can remove it, root neither.
+  let drawn = 0
+  const bytes = () => {
+    drawn++
+    return new Uint8Array(16)
+  }
+  const quarantine = openQuarantine(directory, { bytes } as never, () => NOW)
+  // Files of another file system that nobody can remove, root neither; in the second directory nobody can write.
   t.throws(() => quarantine.moveIn(Buffer.from('/proc/version'), 'helper', '/proc'))
   t.strictSame([quarantine.size, readdirSync(directory)], [0, []])
+  drawn = 0
+  t.throws(() => quarantine.moveIn(Buffer.from('/proc/sys/kernel/ostype'), 'helper', '/proc'))
+  t.strictSame([drawn, readdirSync(directory)], [1, []], 'a name for the rename, and none for a copy')
   t.ok(existsSync('/proc/version'))
   t.end()
 })
