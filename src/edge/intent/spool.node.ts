@@ -90,6 +90,7 @@ export function createSpool(ground: SpoolGround): Spool {
   /** Files that could not be taken, as they were then: what stands behind them has its turn. */
   const notTaken = new Set<string>()
   const told = new Set<string>()
+  let looks = 0
   let upkeepAtMs = Number.NEGATIVE_INFINITY
 
   /** Once, until it is over. */
@@ -258,10 +259,17 @@ export function createSpool(ground: SpoolGround): Spool {
     log.write('error', event, { path, reason })
   }
 
+  /** Another one first at each look: one that is never empty keeps no other waiting. */
+  function inTurn(): readonly Inbox[] {
+    const inboxes = inboxesOf(places.inbox, settings().dropDirectories, ground.isReceiver)
+    const first = looks++ % Math.max(1, inboxes.length)
+    return [...inboxes.slice(first), ...inboxes.slice(0, first)]
+  }
+
   function takeIn(): { readonly names: readonly string[]; readonly isAll: boolean } {
     const names: string[] = []
     let isAll = true
-    for (const inbox of inboxesOf(places.inbox, settings().dropDirectories, ground.isReceiver)) {
+    for (const inbox of inTurn()) {
       const most = INTENT_BATCH_FILES - names.length
       if (most <= 0) return { names, isAll: false }
       try {

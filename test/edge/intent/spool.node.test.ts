@@ -245,3 +245,13 @@ t.test(
     )
   },
 )
+
+t.test('an inbox that is never empty keeps no other waiting', async (t) => {
+  const { spool, put, arrived } = await makeSpool(t)
+  put('b1', idText('b1'), 'b')
+  for (let look = 0; look < 2; look++) {
+    for (let at = 0; at < 2 * INTENT_BATCH_FILES; at++) put(`a${look}-${at}`, idText(`a${look}-${at}`), 'a')
+    t.equal(spool.poll(), true)
+  }
+  t.ok(arrived.some(({ id }) => id === 'b1'))
+})
