@@ -6,6 +6,8 @@
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { connect } from '../../src/client/client.node.ts'
+import { generateKeyPair } from '../../src/edge/state/key-file.node.ts'
 import { executionOf } from '../../src/session/intent/plan-call.ts'
 import { client } from './agents.node.ts'
 import { changeConfig, type Daemon, type Json, ON_REAL_FILES, sassEdge, startDaemon } from './daemon.node.ts'
@@ -130,6 +132,28 @@ t.test('where plans are required, commands by themselves are refused (SA-28)', a
   t.teardown(() => agent.close())
   t.match(await told(agent.execute('/usr/bin/mkdir', ['x'])), /CAPABILITY_CMD_DENIED .*signed plans/)
   t.match(await agent.plans.run(bytesOf(plan(daemon, [['make', { path: 'x' }]]))), { state: 'done' })
+})
+
+t.test('an issuer that has changed its key signs with the new one, and the old one is out', async (t) => {
+  const daemon = await startPlanned(t)
+  const next = generateKeyPair().seed
+  const agent = await client(daemon)
+  t.match(await agent.changeKey(next), { success: true })
+  await agent.close()
+  const signed = (seed: Uint8Array) => bytesOf(plan({ seed: () => seed }, [['count', { file: '/dev/null' }]]))
+  const { port, fingerprint: pin } = daemon
+  const address = { host: '127.0.0.1', port, pin, reconnect: false }
+  await (await connect({ ...address, agent: 'agent', privateKey: next })).close()
+  const operator = await client(daemon, 'operator')
+  t.match(await told(operator.plans.run(signed(daemon.seed()))), /not signed with the key of agent/)
+  t.match(await operator.plans.run(signed(next)), { state: 'done', issuer: 'agent' })
+  await operator.close()
+  await daemon.stop()
+  const again = await startDaemon(t, daemon.directory)
+  const later = await client(again, 'operator')
+  t.teardown(() => later.close())
+  t.match(await told(later.plans.run(signed(daemon.seed()))), /not signed with/, 'after a restart as well')
+  t.match(await later.plans.run(signed(next)), { state: 'done' })
 })
 
 t.test('FT-006: with another pin than the key of the issuer the daemon does not start (SA-55)', async (t) => {

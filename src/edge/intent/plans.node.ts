@@ -30,17 +30,23 @@ export function runsPlans({ intent }: Pick<Config, 'intent'>): boolean {
 /**
  * What of plans follows from the configuration alone.
  * @param root see loadTools
+ * @param identities who is known when a plan is looked at; absent: none will be
  * @throws SassError CONFIG_INVALID where a pin is of another key than the agent's, CONFIG_LOAD_FAILED for the tools
  */
 export function planSettings(
   { intent, agents }: Pick<Config, 'intent' | 'agents'>,
   root?: string,
+  identities?: () => Rooms['identities'],
 ): PlanSettings {
   const made = createPlanGate({
     pins: Object.fromEntries(Object.entries(intent.issuer_pins).map(([name, { sha256 }]) => [name, sha256])),
     keyOf(issuer) {
       const found = agents.find(({ name }) => name === issuer)
       return found === undefined ? undefined : decodeBase64Url(found.public_key, 32)
+    },
+    keysNow(issuer) {
+      const { publicKey, previousKey } = identities?.().find(issuer) ?? {}
+      return [publicKey, previousKey].filter((key) => key !== undefined)
     },
     sha256: hostSha256,
     verify: verifyWith,
@@ -78,7 +84,7 @@ export type JoinedPlans = {
  */
 export function joinPlans(config: Config, rooms: Rooms, intent: Intent | undefined): JoinedPlans {
   if (!runsPlans(config)) return { handle: undefined, close() {} }
-  const settings = planSettings(config)
+  const settings = planSettings(config, undefined, () => rooms.identities)
   tellTools(settings, rooms.log)
   noteRefused(settings, rooms.audit)
   const directory = join(config.state_directory, 'intent')

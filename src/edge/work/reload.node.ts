@@ -239,7 +239,10 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     checkRulesPin(config)
     await checkVault(started, config)
     // Looked at although only a restart takes it over: with what is refused here the daemon would not start.
-    const plans = rooms().plans === undefined && !runsPlans(config) ? undefined : planSettings(config)
+    const plans =
+      rooms().plans === undefined && !runsPlans(config)
+        ? undefined
+        : planSettings(config, undefined, () => rooms().identities)
     const made = await reloadableOf(config, configPath, rooms().settings.startedAtMs, rooms().enrolments)
     const { ringBytes } = rooms().settings
     const policy = await loadPolicy(made.policy, config)

@@ -1,7 +1,7 @@
 /**
  * The gate before every plan: nothing of it runs unless all of it may. The keys of issuers are pinned in the
- * configuration and held against the list of agents when the gate is made: one that differs, and there is no gate. A plan
- * is then looked at in one order: form, issuer, signature, session and sender, times, single use, and for every call the
+ * configuration and held against the list of agents when the gate is made: one that differs, and there is no gate. Who has
+ * changed its key since signs with the new one. A plan is then looked at in one order: form, issuer, signature, session and sender, times, single use, and for every call the
  * tool, its arguments, what the capability set lets be said, and what whoever runs it has.
  * Rules: SAOE 2.4 and FT-006; docs/plans.md.
  * @module
@@ -72,7 +72,10 @@ export type PlanGate = {
 export type GateOptions = {
   /** By the name of an agent, SHA-256 of the key that its plans are signed with, lower-case hex. */
   readonly pins: Readonly<Record<string, string>>
+  /** The key that the configuration lists. */
   readonly keyOf: (issuer: string) => Uint8Array | undefined
+  /** Those that are in force when a plan is looked at: the issuer may have changed its key since. */
+  readonly keysNow: (issuer: string) => readonly Uint8Array[]
   readonly sha256: (bytes: Uint8Array) => Uint8Array
   readonly verify: (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
   readonly plansWithoutExpiry: boolean
@@ -84,7 +87,6 @@ export type GateResult =
 
 /** Makes the gate; refused where a pin is of nobody, or of another key than the agent's. */
 export function createPlanGate(options: GateOptions): GateResult {
-  const keys = new Map<string, Uint8Array>()
   for (const [issuer, pin] of Object.entries(options.pins)) {
     const key = options.keyOf(issuer)
     if (key === undefined)
@@ -94,9 +96,8 @@ export function createPlanGate(options: GateOptions): GateResult {
         ok: false,
         problem: `intent.issuer_pins.${issuer} is not the SHA-256 of that agent's public_key`,
       }
-    keys.set(issuer, key)
   }
-  return { ok: true, gate: { check: (bytes, ground) => check(bytes, ground, keys, options) } }
+  return { ok: true, gate: { check: (bytes, ground) => check(bytes, ground, options) } }
 }
 
 type Refuse = (code: PlanRefusalCode, problem: string, remedy: string, callId?: string) => PlanCheck
@@ -104,8 +105,7 @@ type Refuse = (code: PlanRefusalCode, problem: string, remedy: string, callId?: 
 function check(
   bytes: Uint8Array,
   ground: PlanGround,
-  keys: ReadonlyMap<string, Uint8Array>,
-  { verify, plansWithoutExpiry }: GateOptions,
+  { pins, keysNow, verify, plansWithoutExpiry }: GateOptions,
 ): PlanCheck {
   const read = readPlan(bytes)
   const planId = read.ok ? read.plan.id : undefined
@@ -125,14 +125,14 @@ function check(
       'correct that and sign it again',
     )
   const { plan } = read
-  const key = keys.get(plan.issuer)
-  if (key === undefined)
+  const keys = Object.hasOwn(pins, plan.issuer) ? keysNow(plan.issuer) : []
+  if (keys.length === 0)
     return refuse(
       'unknown_issuer',
       `no key of ${plan.issuer} is pinned here`,
       'an operator pins it in intent.issuer_pins',
     )
-  if (!verify(key, plan.signedBytes, plan.signature))
+  if (!keys.some((key) => verify(key, plan.signedBytes, plan.signature)))
     return refuse(
       'bad_signature',
       `it is not signed with the key of ${plan.issuer} as it stands`,

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { publicKeyOf } from '../../../src/base/crypto/ed25519.node.ts'
 import { INTAKE, NOW_MS, OVER, seedOf } from '../ground.ts'
 import {
   bytesOf,
@@ -9,6 +10,7 @@ import {
   OVER_PIN,
   pinOf,
   planWith,
+  TOOLS,
   toolOf,
   VECTOR,
 } from './ground.ts'
@@ -42,6 +44,20 @@ t.test('nothing runs without the signature of a pinned issuer', async (t) => {
   const other = { ...plan, tool_calls: [callOf({ args: { markdown: 'other' } })] }
   t.equal(codeOf(other), 'bad_signature', 'altered')
   t.equal(codeOf(bytesOf(plan).slice(1)), 'plan_form')
+})
+
+t.test('a signature counts by the keys that are in force when the plan is looked at', async (t) => {
+  const of = (seeds: readonly Uint8Array[], plan = planWith()) => {
+    const made = gateOf({ over_agent: OVER_PIN }, false, seeds.map(publicKeyOf))
+    if (!made.ok) return made.problem
+    const given = { wasUsed: () => false, tools: TOOLS, envelope: undefined, has: () => true }
+    const found = made.gate.check(bytesOf(plan), { nowMs: NOW_MS, ...given })
+    return found.kind === 'ready' ? 'ready' : found.refusal.code
+  }
+  const next = planWith({}, seedOf(9))
+  t.strictSame([of([OVER]), of([seedOf(9), OVER]), of([seedOf(9)])], ['ready', 'ready', 'bad_signature'])
+  t.strictSame([of([seedOf(9)], next), of([OVER], next)], ['ready', 'bad_signature'])
+  t.equal(of([]), 'unknown_issuer', 'nobody of that name is known any more')
 })
 
 t.test('a signature is looked at before the tools, and those before the arguments (SA-31)', async (t) => {

@@ -76,10 +76,15 @@ export const callOf = (more: object): typeof CALL => ({ ...CALL, ...more })
 export const bytesOf = (plan: JsonObject): Uint8Array => encodeUtf8(JSON.stringify(plan))
 export const pinOf = (seed: Uint8Array): string => encodeHex(hostSha256(publicKeyOf(seed)))
 
-export function gateOf(pins: Readonly<Record<string, string>>, plansWithoutExpiry = false) {
+export function gateOf(
+  pins: Readonly<Record<string, string>>,
+  plansWithoutExpiry = false,
+  keys = [publicKeyOf(OVER)],
+) {
   return createPlanGate({
     pins,
     keyOf: (issuer) => (issuer === 'over_agent' ? publicKeyOf(OVER) : undefined),
+    keysNow: () => keys,
     sha256: hostSha256,
     verify: verifyWith,
     plansWithoutExpiry,
