@@ -78,7 +78,7 @@ export const INTENT = object(
       doc: 'Files in quarantine, the refused ones included. With so many nothing further is taken in.',
     }),
     envelopes_per_hour: integer(1, 1_000_000, ENVELOPES_PER_HOUR, {
-      doc: 'Envelopes of one sender that are accepted within an hour.',
+      doc: 'Envelopes of one sender that are accepted within an hour; those of the device itself are not counted.',
     }),
     poll_ms: integer(50, 60_000, INTENT_POLL_MS, {
       doc: 'How often the inboxes are looked at, in milliseconds.',

@@ -120,7 +120,8 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
       verify,
       sha256: hostSha256,
       nowMs: clock.wallMs(),
-      acceptedInHour: (sender) => index.acceptedInHour(sender, clock.wallMs()),
+      // What the device itself says answers what it was asked to do, and that is bounded; its outbox is, too.
+      acceptedInHour: (sender) => (sender === id ? 0 : index.acceptedInHour(sender, clock.wallMs())),
       acceptedPerHour: envelopes_per_hour,
       wasSeen: index.wasSeen,
     })

@@ -1,12 +1,13 @@
 /**
  * Envelopes of the device itself on their way: written down first, then brought to the inbox of a receiver here, by a
- * rename, or into `intent.outbox_directory`, whenever that is there. What cannot be delivered is tried again, later each
- * time, and never given up: the outbox is full some time, and says so to whoever would send more.
+ * rename, as long as few others lie there, or into `intent.outbox_directory`, whenever that is there. What cannot be
+ * delivered is tried again, later each time, and never given up: the outbox is full some time, and says so to whoever would send more.
  * Rules: docs/intent.md (the outbox).
  * @module
  */
 import { readdirSync, renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '../../base/attempt.ts'
 import {
   createFile,
   errnoOf,
@@ -19,8 +20,14 @@ import { ENVELOPE_FILE_BYTES } from '../../config/intent-limits.ts'
 import { SassError } from '../../errors.ts'
 import { isSafeName } from '../../intent/canonical/shape.ts'
 import { ENVELOPE_SUFFIX, envelopeFileName } from '../../intent/envelopes/envelope.ts'
-import { OUTBOX_FILES, OUTBOX_RETRY_MAX_MS, OUTBOX_RETRY_MS } from '../../intent/spool/limits.ts'
+import {
+  INBOX_CROWDED,
+  OUTBOX_FILES,
+  OUTBOX_RETRY_MAX_MS,
+  OUTBOX_RETRY_MS,
+} from '../../intent/spool/limits.ts'
 import type { AuditEvent, Clock, Log } from '../../ports.ts'
+import { eachEnvelope } from './inboxes.node.ts'
 
 const MODE = 0o600
 
@@ -46,6 +53,8 @@ export type Outbox = {
   /** Tries whatever is due. */
   deliver(): void
   readonly size: number
+  /** How many more it takes. */
+  readonly free: number
   readonly counts: { delivered: number; retries: number }
 }
 
@@ -68,13 +77,20 @@ export function openOutbox(ground: OutboxGround): Outbox {
     for (const name of readdirSync(join(root, receiver)).filter((one) => one.endsWith(ENVELOPE_SUFFIX)))
       waiting.set(`${receiver}/${name}`, { receiver, name, attempts: 0, atMs: 0 })
 
+  /** How many more an inbox here takes: of one that is not emptied the rest waits where it is bounded. */
+  function roomIn(inbox: string, receiver: string): number {
+    makePrivateDirectory(inbox)
+    let lying = 0
+    const all = { limit: INBOX_CROWDED, start: 0, isLeft: () => false }
+    eachEnvelope({ path: inbox, receiver, from: 'inbox' }, all, () => lying++)
+    return INBOX_CROWDED - lying
+  }
+
   /** True: it is where its receiver finds it. */
   function bring({ receiver, name }: Due): boolean {
     const from = join(root, receiver, name)
     if (isReceiver(receiver)) {
-      const inbox = join(directory, 'inbox', receiver)
-      makePrivateDirectory(inbox)
-      renameSync(from, join(inbox, name))
+      renameSync(from, join(directory, 'inbox', receiver, name))
       return true
     }
     const place = away()
@@ -144,10 +160,26 @@ export function openOutbox(ground: OutboxGround): Outbox {
     },
     deliver() {
       const now = clock.monotonicMs()
-      for (const [key, due] of waiting) if (due.atMs <= now) tried(key, due)
+      const room = new Map<string, number>()
+      for (const [key, due] of waiting) {
+        if (due.atMs > now) continue
+        const { receiver } = due
+        if (isReceiver(receiver)) {
+          const inbox = join(directory, 'inbox', receiver)
+          // One that cannot be read says so when something is brought there.
+          const left = room.get(receiver) ?? attempt(() => roomIn(inbox, receiver), 1)
+          room.set(receiver, left - 1)
+          // It is no failure, and the next look may find room.
+          if (left <= 0) continue
+        }
+        tried(key, due)
+      }
     },
     get size() {
       return waiting.size
+    },
+    get free() {
+      return Math.max(0, OUTBOX_FILES - waiting.size)
     },
     counts,
   }

@@ -12,6 +12,7 @@ import { makePrivateDirectory } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
 import { SassError } from '../../errors.ts'
 import { createPlanGate } from '../../intent/plans/gate.ts'
+import { RESULTS_ROOM } from '../../intent/plans/limits.ts'
 import type { Log } from '../../ports.ts'
 import type { PlanSettings } from '../../session/common/plan-room.ts'
 import type { Rooms } from '../../session/common/rooms.ts'
@@ -93,6 +94,7 @@ export function joinPlans(config: Config, rooms: Rooms, intent: Intent | undefin
   const kept = createKeptPlans(join(directory, 'plans'))
   rooms.plans = createPlanRoom({
     ...{ rooms: () => rooms, settings, journal, kept },
+    hasRoom: () => intent === undefined || intent.outbox.free >= RESULTS_ROOM,
     deliver(delivery) {
       if (intent !== undefined) sendResult(intent, delivery, rooms.clock.wallMs())
     },

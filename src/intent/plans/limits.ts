@@ -16,5 +16,10 @@ export const PLANS_REMEMBERED = 100_000
 /** Plans that run at the same time, and that are kept for each agent who will run them. */
 export const PLANS_RUNNING = 8
 export const PLANS_KEPT = 256
+/**
+ * Envelopes that must have room before a call begins, of each plan that may run: the result of the call at work, that of
+ * one which is not started for want of room, and the summary, each for the issuer and for whoever runs it.
+ */
+export const RESULTS_ROOM: number = PLANS_RUNNING * 3 * 2
 /** Of each output of one call that goes with its result; the rest is counted. A plan of 64 calls has 2 MiB at most. */
 export const CALL_OUTPUT_BYTES = 16_384

@@ -34,6 +34,8 @@ export const DETAILS_KEPT_MS = 31 * 24 * HOUR_MS
 export const INDEX_IDS = 4_000_000
 /** Own envelopes that wait to be delivered. */
 export const OUTBOX_FILES = 256
+/** Envelopes that lie in an inbox when the device's own begin to wait in the outbox: as many as that holds. */
+export const INBOX_CROWDED = OUTBOX_FILES
 /** How long one that could not be delivered waits: twice as long each time, from the first to the second. */
 export const OUTBOX_RETRY_MS = 1_000
 export const OUTBOX_RETRY_MAX_MS = 60_000

@@ -39,7 +39,7 @@ const NOTHING = new Uint8Array(0)
 const silent = { number: 0, why: '', stdoutBytes: 0, stderrBytes: 0, stdout: NOTHING, stderr: NOTHING }
 
 /** An outcome of which nothing ran. */
-function withoutOutput(kind: CallOutcome['kind'], why = '', number = 0): CallResult {
+export function withoutOutput(kind: CallOutcome['kind'], why = '', number = 0): CallResult {
   return { ...silent, kind, why, number }
 }
 

@@ -32,6 +32,10 @@ export function refused(
   return { code, planId, callId: undefined, sentence }
 }
 
+/** What to do where results have no room. */
+export const RESULTS_WAIT =
+  'an operator looks at the quarantine, and those who wait for results take them (sass-edge intent inbox)'
+
 export function noteRefused(
   rooms: Pick<Rooms, 'audit' | 'log'>,
   { code, planId, callId }: PlanRefusal,

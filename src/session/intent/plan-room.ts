@@ -31,7 +31,7 @@ import { attempt } from '../decisions/attempt.ts'
 import { recordAnyway } from '../standing/record-anyway.ts'
 import { createPlanAsker, SIGNED_SOURCE } from './plan-asker.ts'
 import { executionOf, outcomeOf } from './plan-call.ts'
-import { deliverTo, noteRefused, refused, summaryOf } from './plan-results.ts'
+import { deliverTo, noteRefused, RESULTS_WAIT, refused, summaryOf } from './plan-results.ts'
 import { createPlanRun, type PlanRun } from './plan-run.ts'
 
 /** Plans that wait for whoever runs them, as files. */
@@ -53,10 +53,12 @@ export type PlanRoomGround = {
   readonly kept: KeptPlans
   /** Takes what is for an agent that nobody is connected for. */
   readonly deliver: (delivery: PlanDelivery) => void
+  /** Whether what one more call comes to can be kept for them. */
+  readonly hasRoom: () => boolean
 }
 
 export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
-  const { journal, kept, deliver } = ground
+  const { journal, kept, deliver, hasRoom } = ground
   const runs = new Set<PlanRun>()
 
   function hasTools({ caller, session }: PlanRunner): PlanGround['has'] {
@@ -90,6 +92,8 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
     const { plan } = found
     if (runs.size >= PLANS_RUNNING)
       return refuse(refused('busy', plan.id, `${PLANS_RUNNING} plans run already`, 'run it again later'))
+    if (!hasRoom())
+      return refuse(refused('busy', plan.id, 'too many results wait to be taken in', RESULTS_WAIT))
     const use = {
       planId: plan.id,
       sessionId: plan.sessionId,
@@ -119,7 +123,7 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
       calls: plan.calls.length,
     })
     const run = createPlanRun({
-      ...{ rooms, journal, deliver, ready: found, runner, events },
+      ...{ rooms, journal, deliver, hasRoom, ready: found, runner, events },
       over: () => runs.delete(run),
     })
     runs.add(run)

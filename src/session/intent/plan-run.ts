@@ -13,13 +13,15 @@ import type { CallResult, PlanDelivery, PlanEvents, PlanRunner } from '../common
 import type { Rooms } from '../common/rooms.ts'
 import { haltWithoutRoom } from '../decisions/kept-first.ts'
 import { recordAnyway } from '../standing/record-anyway.ts'
-import { doCall, executionOf } from './plan-call.ts'
-import { deliverTo, partOf, summaryOf } from './plan-results.ts'
+import { doCall, executionOf, withoutOutput } from './plan-call.ts'
+import { deliverTo, partOf, RESULTS_WAIT, summaryOf } from './plan-results.ts'
 
 export type RunGround = {
   readonly rooms: Rooms
   readonly journal: PlanJournal
   readonly deliver: (delivery: PlanDelivery) => void
+  /** Whether what one more call comes to can be kept for whoever is told. */
+  readonly hasRoom: () => boolean
   readonly ready: ReadyPlan
   readonly runner: PlanRunner
   readonly events: PlanEvents
@@ -34,7 +36,8 @@ export type PlanRun = {
 }
 
 /** A run of a plan that is used up and on the record; it holds its session as a command does. */
-export function createPlanRun({ rooms, journal, deliver, ready, runner, events, over }: RunGround): PlanRun {
+export function createPlanRun(ground: RunGround): PlanRun {
+  const { rooms, journal, deliver, hasRoom, ready, runner, events, over } = ground
   const { plan, calls } = ready
   const { caller, session } = runner
   const names = { plan_id: plan.id, agent: caller.name, instance: session.instance, session: session.id }
@@ -89,6 +92,14 @@ export function createPlanRun({ rooms, journal, deliver, ready, runner, events, 
   function start(at: number): void {
     const one = calls[at]
     if (one === undefined) return
+    if (!hasRoom())
+      return input({
+        kind: 'ended',
+        outcome: withoutOutput(
+          'refused',
+          `It was not started, because too many results wait to be taken in: ${RESULTS_WAIT}.`,
+        ),
+      })
     giveUp = doCall({
       ...{ rooms, runner, plan },
       ready: one,

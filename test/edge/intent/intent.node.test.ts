@@ -12,17 +12,17 @@ import { type DiskVault, makeDiskVault } from '../../intent/disk-vault.node.ts'
 import { envelopeOf, INTAKE } from '../../intent/ground.ts'
 
 /** A device with a vault, that looks at its inboxes so often. */
-async function stand(t: Test, pollMs: number) {
+async function stand(t: Test, pollMs: number, more: object = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'intent-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  return startAgain(directory, await makeDiskVault(directory), pollMs)
+  return startAgain(directory, await makeDiskVault(directory), pollMs, more)
 }
 
 /** What is in the directory, opened by a daemon. */
-async function startAgain(directory: string, disk: DiskVault, pollMs = 50) {
+async function startAgain(directory: string, disk: DiskVault, pollMs = 50, more: object = {}) {
   const { directory: vault, pin } = disk
   const parsed = parseConfig(
-    { state_directory: 'state', intent: { vault, dispatcher_pin: pin, poll_ms: pollMs } },
+    { state_directory: 'state', intent: { vault, dispatcher_pin: pin, poll_ms: pollMs, ...more } },
     { configDirectory: directory },
   )
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
@@ -37,9 +37,15 @@ async function startAgain(directory: string, disk: DiskVault, pollMs = 50) {
   return { directory, disk, events, intent }
 }
 
-function envelopeBytes(envelopeId: string): Uint8Array {
+function envelopeBytes(
+  envelopeId: string,
+  more: Parameters<typeof envelopeOf>[0] = {},
+  seed?: Uint8Array,
+): Uint8Array {
   const timestampUtc = `${new Date().toISOString().slice(0, 19)}+00:00`
-  return writeEnvelope(envelopeOf({ envelopeId, receiverId: 'device', timestampUtc }))
+  return writeEnvelope(
+    envelopeOf({ envelopeId, receiverId: 'device', timestampUtc, ...more }, undefined, seed),
+  )
 }
 
 t.test('what throws at an envelope to the device is told, and the next one is done (SA-36)', async (t) => {
@@ -129,4 +135,26 @@ t.test('what an operator takes of the device’s, the device does not do', async
   t.match(second.room.take('e1', 'device'), { kind: 'given' })
   await second.close()
   t.strictSame(await doneBefore('e2', directory, disk), [])
+})
+
+t.test('what the device says is not counted as what a sender says, and is by its own key', async (t) => {
+  const { directory, events, intent } = await stand(t, 50, {
+    id: 'sanitization_agent',
+    envelopes_per_hour: 1,
+  })
+  const receiverId = 'sanitization_agent'
+  const own = { receiverId, senderId: receiverId }
+  const put = (id: string, bytes: Uint8Array) =>
+    writeFileSync(join(directory, 'state/intent/inbox', receiverId, `${id}.satl.json`), bytes)
+  for (const id of ['e1', 'e2', 'e3']) put(id, envelopeBytes(id, own, intent.device.seed))
+  for (const id of ['i1', 'i2']) put(id, envelopeBytes(id, { receiverId }))
+  put('f1', envelopeBytes('f1', own, INTAKE))
+  intent.start()
+  await intent.close()
+  const told = events.flatMap(({ what, envelope, code }) =>
+    what === 'validated' ? [envelope] : what === 'rejected' ? [code] : [],
+  )
+  t.strictSame(told.filter((one) => String(one).startsWith('e')).sort(), ['e1', 'e2', 'e3'])
+  t.strictSame(told.filter((one) => !String(one).startsWith('e')).length, 3)
+  t.match(told.filter((one) => /_/.test(String(one))).sort(), ['BAD_SIGNATURE', 'CAPABILITY_CONSTRAINT'])
 })

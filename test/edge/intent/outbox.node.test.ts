@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openOutbox } from '../../../src/edge/intent/outbox.node.ts'
-import { OUTBOX_FILES } from '../../../src/intent/spool/limits.ts'
+import { INBOX_CROWDED, OUTBOX_FILES } from '../../../src/intent/spool/limits.ts'
 import type { AuditEvent } from '../../../src/ports.ts'
 
 const BYTES = Buffer.from('{}')
@@ -81,4 +81,25 @@ t.test('a full outbox takes nothing, and names of files are names of files', asy
   t.equal(outbox.counts.retries, OUTBOX_FILES)
   outbox.deliver()
   t.equal(outbox.counts.retries, OUTBOX_FILES)
+})
+
+t.test('what an inbox that nobody empties does not take waits where it is bounded', async (t) => {
+  const { directory, open } = stand(t)
+  const outbox = open()
+  const inbox = join(directory, 'inbox/helper')
+  const fill = (from: number, count: number) => {
+    for (let at = from; at < from + count; at++) outbox.send('helper', `e${at}`, BYTES)
+  }
+  fill(0, INBOX_CROWDED - 1)
+  outbox.deliver()
+  fill(INBOX_CROWDED, OUTBOX_FILES)
+  outbox.deliver()
+  outbox.deliver()
+  t.strictSame([readdirSync(inbox).length, outbox.size], [INBOX_CROWDED, OUTBOX_FILES - 1])
+  t.strictSame([outbox.free, outbox.counts.retries], [1, 0], 'it is no failure, and is not put off')
+  fill(2 * OUTBOX_FILES, 1)
+  t.throws(() => outbox.send('helper', 'more', BYTES), { code: 'STATE_UNWRITABLE' })
+  rmSync(join(inbox, 'e0.satl.json'))
+  outbox.deliver()
+  t.strictSame([readdirSync(inbox).length, outbox.size], [INBOX_CROWDED, OUTBOX_FILES - 1])
 })

@@ -13,6 +13,7 @@ import { readyPlan, stageJournal, stagePlans } from './staged-plan.ts'
 
 /** A run of a plan that is used up; `fails` takes the place of steps of its journal. */
 function stageRun(t: Test, size: number, fails: Partial<PlanJournal> = {}, options: StageOptions = {}) {
+  const room = { isThere: true }
   const { staged, runner } = stagePlans(options)
   const ready = readyPlan(size)
   const { plan } = ready
@@ -27,6 +28,7 @@ function stageRun(t: Test, size: number, fails: Partial<PlanJournal> = {}, optio
   const run = createPlanRun({
     ...{ rooms: staged.rooms, journal: { ...journal, ...fails }, ready, runner },
     deliver: (delivery) => delivered.push(delivery),
+    hasRoom: () => room.isThere,
     events: {
       call: (at, { kind }) => heard.push(`${at} ${kind}`),
       unanswered: () => heard.push('unanswered'),
@@ -37,7 +39,7 @@ function stageRun(t: Test, size: number, fails: Partial<PlanJournal> = {}, optio
   const states = () => journal.find(plan.id)?.calls.map(({ state }) => state)
   const exit = (at: number, code = 0) => staged.spawner.children[at]?.events.exited({ kind: 'exited', code })
   const state = () => journal.find(plan.id)?.state
-  return { run, staged, runner, delivered, heard, states, state, exit }
+  return { run, room, staged, runner, delivered, heard, states, state, exit }
 }
 
 const full = () => {
@@ -113,6 +115,18 @@ t.test(
     t.end()
   },
 )
+
+t.test('a call whose result could not be kept does not begin, and says why', (t) => {
+  const { run, room, staged, delivered, heard, states, state, exit } = stageRun(t, 3)
+  run.go()
+  room.isThere = false
+  exit(0)
+  t.same([states(), state()], [['exited', 'refused', 'waiting'], 'call_failed'])
+  t.same(heard, ['0 exited', '1 refused', 'last', 'call_failed'])
+  t.equal(staged.spawner.children.length, 1)
+  t.match(JSON.stringify(delivered[2]?.payload), /not started, because too many results wait.*look.* at/)
+  t.end()
+})
 
 t.test('a call that fails is the last one', (t) => {
   const { run, heard, exit } = stageRun(t, 3)
