@@ -401,7 +401,7 @@ async function start(
     ...{ config, clock, log, audit, rooms, peers, sandbox, policyInUse },
     others: [{ tick: createClockTelling(ground, rooms) }, deviceRecord, storage, rooms.branches, counting],
   })
-  intent?.start(plans.handle)
+  plans.start()
   log.write('info', 'listening', {
     address: addresses[0] ?? '',
     admin_socket: addresses[1] ?? '',

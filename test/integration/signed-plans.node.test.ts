@@ -5,6 +5,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import type { JsonObject } from '../../src/intent/canonical/python-json.ts'
 import { client } from './agents.node.ts'
@@ -140,6 +141,15 @@ t.test(
       20_000,
     )
     t.equal((await daemon.cli(['audit', 'replay'])).code, 0)
+    await daemon.stop()
+    const journal = new DatabaseSync(join(daemon.directory, '.sass-edge/state/intent/plans.sqlite'))
+    journal.prepare('INSERT INTO untold VALUES (?)').run(String(signed['plan_id']))
+    const again = await startDaemon(t, daemon.directory)
+    await until('that all is told', () => journal.prepare('SELECT 1 FROM untold').get() === undefined)
+    journal.close()
+    await again.stop()
+    t.equal(results().length, 2, 'what is told a second time is no second result')
+    t.equal(again.audit().filter(({ what }) => what === 'rejected').length, 0, 'and fills no quarantine')
   },
 )
 

@@ -49,6 +49,8 @@ export type Intent = {
   readonly device: KeyPair & { readonly id: string }
   readonly outbox: Outbox
   readonly vault: () => VaultContents
+  /** Whether an envelope of that id was accepted, ever. */
+  wasSeen(id: string): boolean
   /** Begins to look at the inboxes. `handle` is asked for every envelope to the device; absent: they wait. */
   start(handle?: IntentHandler): void
   /** Reads the vault again. What is wrong with it leaves the old one, and is returned and told. */
@@ -250,6 +252,7 @@ export async function openIntent(ground: IntentGround): Promise<Intent | undefin
     device,
     outbox,
     vault: () => vault,
+    wasSeen: index.wasSeen,
     start(handle) {
       handler = handle
       const due = index.due()

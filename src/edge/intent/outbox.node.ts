@@ -46,7 +46,7 @@ export type OutboxGround = {
 
 export type Outbox = {
   /**
-   * Kept for good when it returns.
+   * Kept for good when it returns. Of an id that waits already there is one, whatever it says.
    * @throws SassError STATE_UNWRITABLE where too much waits or the disk takes nothing
    */
   send(receiver: string, id: string, bytes: Uint8Array): void
@@ -138,12 +138,13 @@ export function openOutbox(ground: OutboxGround): Outbox {
     send(receiver, id, bytes) {
       if (!isSafeName(receiver) || !isSafeName(id))
         throw new SassError('USAGE', 'A receiver or an id has letters that no name of a file may have.')
+      const name = envelopeFileName(id)
+      if (waiting.has(`${receiver}/${name}`)) return
       if (waiting.size >= OUTBOX_FILES)
         throw new SassError(
           'STATE_UNWRITABLE',
           `${OUTBOX_FILES} envelopes wait in the outbox, so that this one was not kept: make room by delivering them (intent.outbox_directory).`,
         )
-      const name = envelopeFileName(id)
       makePrivateDirectory(join(root, receiver))
       try {
         createFile(join(root, receiver, name), bytes, MODE)

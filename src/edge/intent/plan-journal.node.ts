@@ -26,6 +26,7 @@ const SCHEMA = `
     state TEXT NOT NULL, number INTEGER NOT NULL, why TEXT NOT NULL,
     stdout_bytes INTEGER NOT NULL, stderr_bytes INTEGER NOT NULL, PRIMARY KEY (plan_id, at)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS untold (plan_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 `
 const MODE = 0o600
 
@@ -83,6 +84,11 @@ export function openPlanJournal(path: string): PlanJournal {
     `UPDATE calls SET state = ?1, number = ?2, why = ?3, stdout_bytes = ?4, stderr_bytes = ?5
      WHERE plan_id = ?6 AND at = ?7
        AND (state = 'begun' OR state = 'waiting' AND ?1 IN ('refused', 'unanswered', 'unknown'))`,
+  )
+  const insertUntold = database.prepare('INSERT INTO untold VALUES (?)')
+  const told = database.prepare('DELETE FROM untold WHERE plan_id = ?')
+  const untold = database.prepare(
+    `SELECT plans.* FROM plans JOIN untold USING (plan_id) WHERE state <> 'running' ORDER BY at_ms`,
   )
   const over = database.prepare(`UPDATE plans SET state = ? WHERE plan_id = ? AND state = 'running'`)
   const plan = database.prepare('SELECT * FROM plans WHERE plan_id = ?')
@@ -144,6 +150,7 @@ export function openPlanJournal(path: string): PlanJournal {
         const { planId, sessionId, issuer, runner, scope, sha256, atMs } = given
         if (Number(insertPlan.run(planId, sessionId, issuer, runner, scope, sha256, atMs).changes) === 0)
           return false
+        insertUntold.run(planId)
         for (const [at, { id, tool, execution }] of given.calls.entries())
           insertCall.run(planId, at, id, tool, execution)
         return true
@@ -154,6 +161,8 @@ export function openPlanJournal(path: string): PlanJournal {
         once(end.run(kind, how, why, stdoutBytes, stderrBytes, planId, at).changes, 'ending a call'),
       ),
     over: (planId, how) => guarded(() => once(over.run(how, planId).changes, 'ending the plan')),
+    told: (planId) => guarded(() => void told.run(planId)),
+    untold: () => guarded(() => untold.all().flatMap((row) => planOf(row) ?? [])),
     find: (planId) => guarded(() => planOf(plan.get(planId))),
     newestOf: (sessionId, scope) => guarded(() => planOf(newest.get(sessionId, scope))),
     open: () => guarded(() => running.all().flatMap((row) => planOf(row) ?? [])),

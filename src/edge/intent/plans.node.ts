@@ -17,7 +17,7 @@ import type { Log } from '../../ports.ts'
 import type { PlanSettings } from '../../session/common/plan-room.ts'
 import type { Rooms } from '../../session/common/rooms.ts'
 import { createPlanRoom } from '../../session/intent/plan-room.ts'
-import type { Intent, IntentHandler } from './intent.node.ts'
+import type { Intent } from './intent.node.ts'
 import { createKeptPlans } from './kept-plans.node.ts'
 import { openPlanJournal } from './plan-journal.node.ts'
 import { planHandler, sendResult } from './signed-plans.node.ts'
@@ -74,8 +74,8 @@ function noteRefused({ tools }: PlanSettings, audit: Rooms['audit']): void {
 }
 
 export type JoinedPlans = {
-  /** Does what an envelope asks for; undefined: nothing signed is taken in. */
-  readonly handle: IntentHandler | undefined
+  /** Begins to do what envelopes ask for, and tells what an earlier daemon may not have told. */
+  start(): void
   close(): void
 }
 
@@ -84,7 +84,7 @@ export type JoinedPlans = {
  * @throws SassError of `planSettings`, or STATE_UNWRITABLE
  */
 export function joinPlans(config: Config, rooms: Rooms, intent: Intent | undefined): JoinedPlans {
-  if (!runsPlans(config)) return { handle: undefined, close() {} }
+  if (!runsPlans(config)) return { start() {}, close() {} }
   const settings = planSettings(config, undefined, () => rooms.identities)
   tellTools(settings, rooms.log)
   noteRefused(settings, rooms.audit)
@@ -92,15 +92,21 @@ export function joinPlans(config: Config, rooms: Rooms, intent: Intent | undefin
   makePrivateDirectory(directory)
   const journal = openPlanJournal(join(directory, 'plans.sqlite'))
   const kept = createKeptPlans(join(directory, 'plans'))
-  rooms.plans = createPlanRoom({
+  const room = createPlanRoom({
     ...{ rooms: () => rooms, settings, journal, kept },
     hasRoom: () => intent === undefined || intent.outbox.free >= RESULTS_ROOM,
     deliver(delivery) {
       if (intent !== undefined) sendResult(intent, delivery, rooms.clock.wallMs())
     },
   })
-  const handle = intent === undefined ? undefined : planHandler(intent, rooms)
-  return { handle, close: journal.close }
+  rooms.plans = room
+  return {
+    start() {
+      intent?.start(planHandler(intent, rooms))
+      room.tellLeft()
+    },
+    close: journal.close,
+  }
 }
 
 /** Takes over the pins, grants and tools of a configuration that was read again. */

@@ -5,8 +5,10 @@
  * Rules: docs/plans.md; SAOE 2.1.
  * @module
  */
-import { randomUUID } from 'node:crypto'
 import { signWith } from '../../base/crypto/ed25519.node.ts'
+import { hostSha256 } from '../../base/crypto/sha256.node.ts'
+import { encodeHex } from '../../base/encoding/hex.ts'
+import { encodeUtf8 } from '../../base/encoding/utf8.ts'
 import { SassError } from '../../errors.ts'
 import { isJsonObject, pythonJsonBytes } from '../../intent/canonical/python-json.ts'
 import { writeUtcTime } from '../../intent/canonical/utc-time.ts'
@@ -20,6 +22,8 @@ import type { Intent, IntentHandler } from './intent.node.ts'
 /** The template of results, and the versions of it that are looked for, the newest first. */
 const RESULT_TEMPLATE = 'tool_result'
 const VERSIONS: readonly string[] = ['2', '1']
+/** 128 bits. */
+const RESULT_ID_DIGITS = 32
 
 function resultTemplate(vault: VaultContents) {
   for (const version of VERSIONS) {
@@ -32,16 +36,27 @@ function resultTemplate(vault: VaultContents) {
   )
 }
 
-/** Sends a result through the outbox. @throws SassError where there is no template for it, or no room */
+/**
+ * The id of a result's envelope, the same for the same result. By the device's signature: nobody else can say it before
+ * the device does, and so keep the result out with an envelope of that id.
+ */
+function resultId({ device }: Intent, key: string): string {
+  const signed = signWith(device.seed, encodeUtf8(`sass-plan-result-v1\n${key}`))
+  return encodeHex(hostSha256(signed)).slice(0, RESULT_ID_DIGITS)
+}
+
+/** Sends a result through the outbox, where it was not sent before. @throws SassError where there is no template for it, or no room */
 export function sendResult(
   intent: Intent,
-  { receiver, sessionId, payload }: PlanDelivery,
+  { key, receiver, sessionId, payload }: PlanDelivery,
   nowMs: number,
 ): void {
+  const envelopeId = resultId(intent, key)
+  if (intent.wasSeen(envelopeId)) return
   const { document, sha256, manifest } = resultTemplate(intent.vault())
   const envelope = sealEnvelope(
     {
-      envelopeId: randomUUID(),
+      envelopeId,
       sessionId,
       timestampUtc: writeUtcTime(nowMs),
       senderId: intent.device.id,

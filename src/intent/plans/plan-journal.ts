@@ -47,6 +47,10 @@ export interface PlanJournal {
   end(planId: string, at: number, outcome: CallOutcome): void
   /** @throws SassError STATE_UNWRITABLE */
   over(planId: string, end: RunEnd): void
+  /** All that is to be told of it is kept for those who are told. @throws SassError STATE_UNWRITABLE */
+  told(planId: string): void
+  /** Those that have ended and of which something may not have been told. */
+  untold(): readonly JournalPlan[]
   find(planId: string): JournalPlan | undefined
   /** The newest plan of that session which the key of that scope has run. */
   newestOf(sessionId: string, scope: string): JournalPlan | undefined

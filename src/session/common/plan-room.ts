@@ -58,6 +58,8 @@ export type PlanEnvelope = {
 
 /** A result on its way to an agent, as the payload of an envelope of the template `tool_result`. */
 export type PlanDelivery = {
+  /** Which result it is, for that receiver: of the same one the same, however often it is delivered. */
+  readonly key: string
   readonly receiver: string
   readonly sessionId: string
   readonly payload: JsonObject
@@ -91,6 +93,8 @@ export type PlanRoom = {
   readonly keptCount: number
   find(planId: string): JournalPlan | undefined
   newestOf(sessionId: string, scope: string): JournalPlan | undefined
+  /** Delivers what an earlier daemon may not have: at a start, when what lay on its way was looked at. */
+  tellLeft(): void
   /** No call begins any more. */
   stopAll(): void
 }

@@ -9,7 +9,7 @@ import { sha256 } from '../../base/crypto/hash.ts'
 import { encodeBase64Url } from '../../base/encoding/base64.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { decodeUtf8 } from '../../base/encoding/utf8.ts'
-import { reasonOf } from '../../errors.ts'
+import { asSassError, reasonOf } from '../../errors.ts'
 import type { JsonObject } from '../../intent/canonical/python-json.ts'
 import type { PlanRefusal, PlanRefusalCode } from '../../intent/plans/gate.ts'
 import type { ToolCall } from '../../intent/plans/plan.ts'
@@ -20,6 +20,8 @@ import { recordAnyway } from '../standing/record-anyway.ts'
 
 /** A character of UTF-8 has at most so many bytes, so that many less one may be its beginning. */
 const CUT_BYTES = 3
+const NOTHING = new Uint8Array(0)
+const UNTOLD = 'The daemon was interrupted before what it printed was handed on.'
 
 /** A refusal that the gate does not make: of a plan that it let through, or never saw. */
 export function refused(
@@ -92,19 +94,47 @@ export function summaryOf({ state, calls }: JournalPlan): JsonObject {
   }
 }
 
-/** To each of these agents; what cannot be delivered is in the log, and the plan goes on. */
+/**
+ * To each of these agents; what cannot be delivered is in the log, and the plan goes on.
+ * @param at the call that it is about
+ * @returns false where there was no place for it, so that it is still to be told
+ */
 export function deliverTo(
   deliver: (delivery: PlanDelivery) => void,
   log: Rooms['log'],
   receivers: readonly string[],
-  { planId, sessionId }: Pick<JournalPlan, 'planId' | 'sessionId'>,
+  { issuer, planId, sessionId }: Pick<JournalPlan, 'issuer' | 'planId' | 'sessionId'>,
+  at: number | 'summary',
   part: JsonObject,
-): void {
+): boolean {
+  let isKept = true
   for (const receiver of new Set(receivers)) {
     try {
-      deliver({ receiver, sessionId, payload: { plan_id: planId, session_id: sessionId, ...part } })
+      const payload = { plan_id: planId, session_id: sessionId, ...part }
+      deliver({ key: [issuer, planId, at, receiver].join('\n'), receiver, sessionId, payload })
     } catch (cause) {
+      if (asSassError(cause)?.code === 'STATE_UNWRITABLE') isKept = false
       log.write('error', 'plan_result_undelivered', { receiver, reason: reasonOf(cause) })
     }
   }
+  return isKept
+}
+
+/** What may not have been told of a plan that has ended; of what its calls printed nothing is left. */
+export function deliverLeft(
+  deliver: (delivery: PlanDelivery) => void,
+  log: Rooms['log'],
+  plan: JournalPlan,
+): boolean {
+  const receivers = [plan.issuer, plan.runner]
+  let isKept = true
+  for (const [at, call] of plan.calls.entries()) {
+    if (call.state === 'waiting' || call.state === 'begun' || call.state === 'unanswered') continue
+    const result = { ...call, kind: call.state, why: call.why || UNTOLD, stdout: NOTHING, stderr: NOTHING }
+    const part = partOf({ ...call, args: {} }, call.execution, result)
+    isKept = deliverTo(deliver, log, receivers, plan, at, part) && isKept
+  }
+  // After a call that was answered with nothing nobody hears more.
+  if (plan.calls.some(({ state }) => state === 'unanswered')) return isKept
+  return deliverTo(deliver, log, receivers, plan, 'summary', summaryOf(plan)) && isKept
 }

@@ -10,6 +10,7 @@ import { sha256 } from '../../base/crypto/hash.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { grantsTool } from '../../defense/tools.ts'
 import { Warrant } from '../../defense/warrant.ts'
+import { reasonOf } from '../../errors.ts'
 import type { PlanGround, PlanRefusal } from '../../intent/plans/gate.ts'
 import { PLANS_RUNNING } from '../../intent/plans/limits.ts'
 import type { PlanJournal } from '../../intent/plans/plan-journal.ts'
@@ -31,7 +32,7 @@ import { attempt } from '../decisions/attempt.ts'
 import { recordAnyway } from '../standing/record-anyway.ts'
 import { createPlanAsker, SIGNED_SOURCE } from './plan-asker.ts'
 import { executionOf, outcomeOf } from './plan-call.ts'
-import { deliverTo, noteRefused, RESULTS_WAIT, refused, summaryOf } from './plan-results.ts'
+import { deliverLeft, noteRefused, RESULTS_WAIT, refused } from './plan-results.ts'
 import { createPlanRun, type PlanRun } from './plan-run.ts'
 
 /** Plans that wait for whoever runs them, as files. */
@@ -222,6 +223,15 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
     },
     find: journal.find,
     newestOf: journal.newestOf,
+    tellLeft() {
+      const { log } = ground.rooms()
+      try {
+        for (const plan of journal.untold())
+          if (hasRoom() && deliverLeft(deliver, log, plan)) journal.told(plan.planId)
+      } catch (cause) {
+        log.write('error', 'plan_failed', { reason: reasonOf(cause) })
+      }
+    },
     stopAll() {
       for (const run of [...runs]) run.stop()
     },
@@ -243,10 +253,6 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
         ...{ type: 'plan', what: 'ended', end: 'interrupted' },
         ...{ plan_id: plan.planId, agent: plan.runner },
       })
-      const record = journal.find(plan.planId)
-      const isTold = record?.calls.every(({ state }) => state !== 'unanswered') === true
-      if (record !== undefined && isTold)
-        deliverTo(deliver, log, [plan.issuer, plan.runner], plan, summaryOf(record))
     }
   }
 

@@ -42,10 +42,11 @@ export function createPlanRun(ground: RunGround): PlanRun {
   const { caller, session } = runner
   const names = { plan_id: plan.id, agent: caller.name, instance: session.instance, session: session.id }
   const receivers = [plan.issuer, caller.name]
-  const told = { planId: plan.id, sessionId: plan.sessionId }
+  const told = { issuer: plan.issuer, planId: plan.id, sessionId: plan.sessionId }
   let state = newRun(calls.length)
   let isUnanswered = false
   let isFinished = false
+  let isTold = true
   let giveUp = (): void => {}
   const waiting: RunInput<CallResult>[] = []
   let isBusy = false
@@ -127,7 +128,8 @@ export function createPlanRun(ground: RunGround): PlanRun {
     })
     if (isUnanswered) return
     events.call?.(at, result)
-    deliverTo(deliver, rooms.log, receivers, told, partOf(call, execution, result))
+    const part = partOf(call, execution, result)
+    isTold = deliverTo(deliver, rooms.log, receivers, told, at, part) && isTold
   }
 
   function finish(end: RunEnd): void {
@@ -137,8 +139,21 @@ export function createPlanRun(ground: RunGround): PlanRun {
     rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
     over()
     const record = isUnanswered ? undefined : journal.find(plan.id)
-    if (record !== undefined) deliverTo(deliver, rooms.log, receivers, told, summaryOf(record))
+    if (record !== undefined) {
+      const summary = summaryOf({ ...record, state: end })
+      isTold = deliverTo(deliver, rooms.log, receivers, told, 'summary', summary) && isTold
+    }
+    if (isTold) noteTold()
     events.over?.(end)
+  }
+
+  /** What cannot be noted is told again at the next start, under the same ids. */
+  function noteTold(): void {
+    try {
+      journal.told(plan.id)
+    } catch (cause) {
+      rooms.log.write('error', 'plan_failed', { reason: reasonOf(cause) })
+    }
   }
 
   return {

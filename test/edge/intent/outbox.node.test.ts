@@ -70,6 +70,16 @@ t.test('what is for elsewhere waits for its directory, longer each time, and is 
   t.strictSame([outbox.size, outbox.counts.delivered], [0, 1])
 })
 
+t.test('of an id that waits there is one', async (t) => {
+  const { directory, open } = stand(t)
+  const outbox = open()
+  outbox.send('helper', 'e1', BYTES)
+  outbox.send('helper', 'e1', Buffer.from('[]'))
+  t.equal(outbox.size, 1)
+  outbox.deliver()
+  t.strictSame(readFileSync(join(directory, 'inbox/helper/e1.satl.json')), BYTES)
+})
+
 t.test('a full outbox takes nothing, and names of files are names of files', async (t) => {
   const { open } = stand(t)
   const outbox = open()

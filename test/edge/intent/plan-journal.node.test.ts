@@ -77,6 +77,23 @@ t.test('what has not ended is found at the next start', async (t) => {
   t.equal(again.newestOf('s', 'other'), undefined)
 })
 
+t.test('what has ended is told, or is found at the next start', async (t) => {
+  const path = pathOf(t)
+  const journal = openPlanJournal(path)
+  for (const planId of ['p', 'q', 'r']) journal.use({ ...USE, planId })
+  for (const planId of ['p', 'q']) journal.over(planId, 'done')
+  journal.told('p')
+  journal.told('p')
+  journal.close()
+  const again = openPlanJournal(path)
+  t.teardown(again.close)
+  t.strictSame(
+    again.untold().map(({ planId, state }) => [planId, state]),
+    [['q', 'done']],
+    'one that runs is not told yet',
+  )
+})
+
 t.test('a file that is no journal stops the daemon from running plans', async (t) => {
   const directory = t.testdir({ 'plans.sqlite': 'no database at all, but some text' })
   t.throws(() => openPlanJournal(join(directory, 'plans.sqlite')), { code: 'STATE_UNWRITABLE' })

@@ -20,7 +20,7 @@ const EXITED: CallResult = {
   ...{ kind: 'exited', number: 0, why: '', stdoutBytes: 0, stderrBytes: 0 },
   ...{ stdout: NOTHING, stderr: NOTHING },
 }
-const OF = { planId: 'p', sessionId: 's' }
+const OF = { issuer: 'i', planId: 'p', sessionId: 's' }
 
 function resultOf(stdout: Uint8Array, more: Partial<CallResult> = {}) {
   return partOf(CALL, 'ab', { ...EXITED, stdout, ...more })['result']
@@ -64,9 +64,12 @@ t.test('each receiver has it once, and one that cannot be reached keeps it from 
     if (delivery.receiver === 'gone') throw new Error('no room')
     delivered.push(delivery)
   }
-  deliverTo(deliver, log, ['gone', 'boss', 'boss'], OF, { tool_call_id: 'c' })
+  deliverTo(deliver, log, ['gone', 'boss', 'boss'], OF, 2, { tool_call_id: 'c' })
   t.strictSame(delivered, [
-    { receiver: 'boss', sessionId: 's', payload: { plan_id: 'p', session_id: 's', tool_call_id: 'c' } },
+    {
+      ...{ key: 'i\np\n2\nboss', receiver: 'boss', sessionId: 's' },
+      payload: { plan_id: 'p', session_id: 's', tool_call_id: 'c' },
+    },
   ])
   t.match(logged, [['error', 'plan_result_undelivered', { receiver: 'gone', reason: 'no room' }]])
   t.end()

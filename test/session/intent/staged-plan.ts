@@ -4,13 +4,16 @@
  * @module
  */
 import type { Test } from 'tap'
+import { createKeptPlans } from '../../../src/edge/intent/kept-plans.node.ts'
 import { openPlanJournal } from '../../../src/edge/intent/plan-journal.node.ts'
 import type { ReadyCall, ReadyPlan } from '../../../src/intent/plans/gate.ts'
+import type { UnsignedPlan } from '../../../src/intent/plans/plan.ts'
 import { createSession, instanceOf } from '../../../src/session/callers/new-session.ts'
-import type { CallResult, PlanRunner } from '../../../src/session/common/plan-room.ts'
+import type { CallResult, PlanDelivery, PlanRunner } from '../../../src/session/common/plan-room.ts'
 import { SIGNED_SOURCE } from '../../../src/session/intent/plan-asker.ts'
 import { doCall } from '../../../src/session/intent/plan-call.ts'
-import { judged, planWith, toolOf } from '../../intent/plans/ground.ts'
+import { createPlanRoom } from '../../../src/session/intent/plan-room.ts'
+import { bytesOf, gateOf, judged, OVER_PIN, planWith, TOOLS, toolOf } from '../../intent/plans/ground.ts'
 import { callerNamed, type Stage, type StageOptions, stageRooms } from '../stage.ts'
 
 const SHA256 = 'ab'.repeat(32)
@@ -66,4 +69,25 @@ export function stageJournal(t: Test) {
   const journal = openPlanJournal(`${t.testdir()}/plans.sqlite`)
   t.teardown(journal.close)
   return journal
+}
+
+/** A plan as it is given, good on the stage's clock. */
+export function givenPlan(planId: string, more: Partial<UnsignedPlan> = {}): Uint8Array {
+  const times = { timestamp_utc: '2027-01-15T07:00:00+00:00', expires_utc: '2027-01-16T00:00:00+00:00' }
+  return bytesOf(planWith({ plan_id: planId, ...times, ...more }))
+}
+
+/** The room of plans with what it delivers; `state.hasRoom` says whether that can be kept. */
+export function stageRoom(t: Test, { staged }: ReturnType<typeof stagePlans>, journal = stageJournal(t)) {
+  const made = gateOf({ over_agent: OVER_PIN })
+  if (!made.ok) throw new Error(made.problem)
+  const delivered: PlanDelivery[] = []
+  const state = { hasRoom: true }
+  const room = createPlanRoom({
+    ...{ rooms: () => staged.rooms, journal, kept: createKeptPlans(`${t.testdir()}/kept`) },
+    settings: { gate: made.gate, tools: { loaded: TOOLS, refused: [] } },
+    deliver: (delivery) => delivered.push(delivery),
+    hasRoom: () => state.hasRoom,
+  })
+  return { room, journal, delivered, state }
 }
