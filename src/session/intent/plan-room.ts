@@ -6,7 +6,7 @@
  * @module
  */
 
-import { sha256 } from '../../base/crypto/hash.ts'
+import { equalConstantTime, sha256 } from '../../base/crypto/hash.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { grantsTool } from '../../defense/tools.ts'
 import { Warrant } from '../../defense/warrant.ts'
@@ -206,15 +206,30 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
         const one = check(plan)
         return one.kind === 'refused' && (one.refusal.code === 'expired' || one.refusal.code === 'used')
       }
+      const refuse = (refusal: PlanRefusal): StartedPlan => {
+        noteRefused(ground.rooms(), refusal, bytes, {})
+        return { kind: 'refused', refusal }
+      }
       const found = check(bytes, envelope)
-      if (found.kind === 'ready' && kept.put(found.plan.sessionId, receiver, { bytes, envelope }, isOver))
-        return { kind: 'kept' }
-      const refusal =
-        found.kind === 'refused'
-          ? found.refusal
-          : refused('busy', found.plan.id, 'as many plans as may wait do so', 'send it again later')
-      noteRefused(ground.rooms(), refusal, bytes, {})
-      return { kind: 'refused', refusal }
+      if (found.kind === 'refused') return refuse(found.refusal)
+      const { id, sessionId } = found.plan
+      const waiting = kept.get(sessionId, receiver)?.bytes
+      if (waiting !== undefined && !equalConstantTime(waiting, bytes) && !isOver(waiting))
+        return refuse(
+          refused(
+            'busy',
+            id,
+            `another plan of its session waits for ${receiver}`,
+            'send it again when that one was run, or have one of another session signed',
+          ),
+        )
+      if (!kept.put(sessionId, receiver, { bytes, envelope }, isOver))
+        return refuse(refused('busy', id, 'as many plans as may wait do so', 'send it again later'))
+      recordAnyway(ground.rooms(), {
+        ...{ type: 'plan', what: 'kept', plan_id: id, plan_session: sessionId },
+        ...{ issuer: found.plan.issuer, sha256: encodeHex(sha256(bytes)), agent: receiver },
+      })
+      return { kind: 'kept' }
     },
     kept: kept.get,
     drop: kept.drop,

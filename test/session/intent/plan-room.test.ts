@@ -13,6 +13,16 @@ const use = (planId: string, size: number, scope = 'k') => ({
   ...{ planId, sessionId: 's1', issuer: 'over_agent', runner: 'bot', scope, sha256: 'ab', atMs: 1 },
   calls: Array.from({ length: size }, (_, at) => ({ id: `c${at}`, tool: 'md', execution: `0${at}` })),
 })
+const ENVELOPE = {
+  ...{ sessionId: 's1', sender: 'over_agent' },
+  capabilitySet: {
+    ...{ id: 'caps', version: '1' },
+    allowedActions: [
+      { actionType: 'markdown_to_html', compilerId: 'c', allowedTemplates: ['execution_plan'] },
+    ],
+    toolPermissions: [{ tool: 'markdown_to_html', allowedArgs: ['markdown'] }],
+  },
+}
 const toldOf = (delivered: readonly PlanDelivery[]) =>
   delivered.map(({ receiver, payload }) => `${receiver} ${payload['plan_id']} ${payload['tool_call_id']}`)
 
@@ -111,5 +121,38 @@ t.test('after a call that was answered with nothing, what came before is all tha
   const { room, delivered } = stageRoom(t, ground, journal)
   room.tellLeft()
   t.same(toldOf(delivered), ['over_agent p c0', 'bot p c0'])
+  t.end()
+})
+
+t.test('one plan of a session waits for an agent, and another does not take its place', (t) => {
+  const ground = stagePlans()
+  const { room, journal } = stageRoom(t, ground)
+  const [first, second] = [givenPlan('first'), givenPlan('second')]
+  const keep = (plan: Uint8Array) => {
+    const kept = room.keep(plan, ENVELOPE, 'bot')
+    return kept.kind === 'refused' ? kept.refusal : kept.kind
+  }
+  t.equal(keep(first), 'kept')
+  t.match(ground.staged.audit.events.at(-1), {
+    ...{
+      type: 'plan',
+      what: 'kept',
+      plan_id: 'first',
+      plan_session: 's1',
+      issuer: 'over_agent',
+      agent: 'bot',
+    },
+  })
+  t.equal(keep(first), 'kept', 'the same one may come again')
+  t.match(keep(second), {
+    code: 'busy',
+    planId: 'second',
+    sentence: /another plan of its session waits for bot/,
+  })
+  t.match(ground.staged.audit.events.at(-1), { what: 'refused', plan_id: 'second', code: 'busy' })
+  t.same(Buffer.from(room.kept('s1', 'bot')?.bytes ?? []), Buffer.from(first))
+  t.equal(room.keep(second, ENVELOPE, 'other').kind, 'kept', 'another agent has places of its own')
+  journal.use(use('first', 1))
+  t.equal(keep(second), 'kept', 'the first one was run')
   t.end()
 })
