@@ -8,7 +8,7 @@
 import { chmodSync } from 'node:fs'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { SassError } from '../../errors.ts'
-import { PLANS_REMEMBERED } from '../../intent/plans/limits.ts'
+import { PLANS_REFUSED, PLANS_REMEMBERED } from '../../intent/plans/limits.ts'
 import type { CallState, JournalCall, JournalPlan, PlanJournal } from '../../intent/plans/plan-journal.ts'
 import type { CallOutcome, RunEnd } from '../../intent/plans/run.ts'
 
@@ -27,6 +27,9 @@ const SCHEMA = `
     stdout_bytes INTEGER NOT NULL, stderr_bytes INTEGER NOT NULL, PRIMARY KEY (plan_id, at)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS untold (plan_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS refused (
+    issuer TEXT NOT NULL, plan_id TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (issuer, plan_id)
+  ) STRICT;
 `
 const MODE = 0o600
 
@@ -70,6 +73,13 @@ export function openPlanJournal(path: string): PlanJournal {
     return opened
   })
   const used = database.prepare('SELECT 1 FROM plans WHERE plan_id = ?')
+  const wasRefused = database.prepare('SELECT 1 FROM refused WHERE issuer = ? AND plan_id = ?')
+  const refuse = database.prepare(
+    'INSERT INTO refused VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET at_ms = ?3',
+  )
+  const forgetRefused = database.prepare(
+    'DELETE FROM refused WHERE rowid IN (SELECT rowid FROM refused ORDER BY at_ms DESC, rowid DESC LIMIT -1 OFFSET ?)',
+  )
   const count = database.prepare('SELECT count(*) AS plans FROM plans')
   const insertPlan = database.prepare(
     `INSERT INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, 'running') ON CONFLICT DO NOTHING`,
@@ -144,6 +154,12 @@ export function openPlanJournal(path: string): PlanJournal {
 
   return {
     wasUsed: (planId) => guarded(() => used.get(planId) !== undefined),
+    wasRefused: (planId, issuer) => guarded(() => wasRefused.get(issuer, planId) !== undefined),
+    refuse: (planId, issuer, atMs) =>
+      together(() => {
+        refuse.run(issuer, planId, atMs)
+        forgetRefused.run(PLANS_REFUSED)
+      }),
     use: (given) =>
       together(() => {
         if (number(count.get() ?? {}, 'plans') >= PLANS_REMEMBERED) return false

@@ -36,6 +36,8 @@ export type PlanRefusal = {
   /** The plan and the call, where it came so far. */
   readonly planId: string | undefined
   readonly callId: string | undefined
+  /** Who has signed it, where that was proven. */
+  readonly issuer?: string | undefined
   /** One sentence: what is wrong, that nothing was run, what to do. */
   readonly sentence: string
 }
@@ -52,6 +54,8 @@ export type ReadyPlan = { readonly plan: Plan; readonly calls: readonly ReadyCal
 export type PlanGround = {
   readonly nowMs: number
   readonly wasUsed: (planId: string) => boolean
+  /** In an envelope: then it does not run without one. */
+  readonly wasRefused: (planId: string, issuer: string) => boolean
   readonly tools: ReadonlyMap<string, ToolManifest>
   /** Of the envelope that it came in; undefined: it came by itself. */
   readonly envelope:
@@ -109,12 +113,11 @@ function check(
 ): PlanCheck {
   const read = readPlan(bytes)
   const planId = read.ok ? read.plan.id : undefined
+  let issuer: string | undefined
   const refuse: Refuse = (code, problem, remedy, callId) => ({
     kind: 'refused',
     refusal: {
-      code,
-      planId,
-      callId,
+      ...{ code, planId, callId, issuer },
       sentence: `The plan was refused and nothing of it was run, because ${problem}: ${remedy}.`,
     },
   })
@@ -138,6 +141,7 @@ function check(
       `it is not signed with the key of ${plan.issuer} as it stands`,
       'have its issuer sign it again',
     )
+  issuer = plan.issuer
   return (
     misplaced(plan, ground, refuse) ??
     untimely(plan, ground, plansWithoutExpiry, refuse) ??
@@ -167,8 +171,8 @@ function misplaced(
 }
 
 function untimely(
-  { id, atMs, expiresMs }: Plan,
-  { nowMs, wasUsed }: PlanGround,
+  { id, issuer, atMs, expiresMs }: Plan,
+  { nowMs, wasUsed, wasRefused, envelope }: PlanGround,
   plansWithoutExpiry: boolean,
   refuse: Refuse,
 ): PlanCheck | undefined {
@@ -182,6 +186,13 @@ function untimely(
     return refuse('expired', 'its expiry is not within a year of when it was signed', again)
   // Once for ever, whatever became of it then.
   if (wasUsed(id)) return refuse('used', 'a plan of this id was run before', `${again}, of another id`)
+  // What an envelope may not have run is not run by leaving the envelope away.
+  if (envelope === undefined && wasRefused(id, issuer))
+    return refuse(
+      'used',
+      'it was refused in the envelope that it came in',
+      'have its issuer send it in one that allows it',
+    )
   return undefined
 }
 

@@ -13,6 +13,8 @@ export const PLAN_AHEAD_MS = 300_000
 export const PLAN_LIFE_MS = 366 * 86_400_000
 /** Plans whose use is remembered, some 300 bytes each and as much for each call. */
 export const PLANS_REMEMBERED = 100_000
+/** Plans that were refused in their envelopes and are not run without them, some 100 bytes each: the last so many. */
+export const PLANS_REFUSED = 10_000
 /** Plans that run at the same time, and that are kept for each agent who will run them. */
 export const PLANS_RUNNING = 8
 export const PLANS_KEPT = 256

@@ -35,6 +35,10 @@ export type JournalPlan = Omit<PlanUse, 'calls'> & {
 
 export interface PlanJournal {
   wasUsed(planId: string): boolean
+  /** Whether it is among the last PLANS_REFUSED that were refused in an envelope. */
+  wasRefused(planId: string, issuer: string): boolean
+  /** @throws SassError STATE_UNWRITABLE */
+  refuse(planId: string, issuer: string, atMs: number): void
   /**
    * Uses the plan up, for ever.
    * @returns false where it was used before, or where no more plans can be remembered: then it must not run

@@ -70,6 +70,14 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
     return (tool) => grantsTool(facts.tier, lists, tool)
   }
 
+  /** What its envelope may not have run is remembered, so that it is not run by leaving the envelope away. */
+  function bindTo(envelope: PlanEnvelope | undefined, { code, planId, issuer }: PlanRefusal): void {
+    // Of another sender it says nothing: he would only use up what is not his.
+    if (planId === undefined || issuer === undefined || envelope?.sender !== issuer) return
+    if (code === 'session_mismatch' || code === 'argument_not_allowed')
+      journal.refuse(planId, issuer, ground.rooms().clock.wallMs())
+  }
+
   function start(
     bytes: Uint8Array,
     runner: PlanRunner,
@@ -78,13 +86,14 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
   ): StartedPlan {
     const refuse = (refusal: PlanRefusal): StartedPlan => {
       noteRefused(ground.rooms(), refusal, bytes, runner)
+      bindTo(envelope, refusal)
       return { kind: 'refused', refusal }
     }
     const { clock } = ground.rooms()
     const { gate, tools } = room.settings
     const found = gate.check(bytes, {
       nowMs: clock.wallMs(),
-      wasUsed: journal.wasUsed,
+      ...{ wasUsed: journal.wasUsed, wasRefused: journal.wasRefused },
       tools: tools.loaded,
       envelope,
       has: hasTools(runner),
@@ -198,7 +207,8 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
       const { gate, tools } = room.settings
       const check = (plan: Uint8Array, of?: PlanEnvelope) =>
         gate.check(plan, {
-          ...{ nowMs: clock.wallMs(), wasUsed: journal.wasUsed, tools: tools.loaded, envelope: of },
+          ...{ nowMs: clock.wallMs(), wasUsed: journal.wasUsed, wasRefused: journal.wasRefused },
+          ...{ tools: tools.loaded, envelope: of },
           // Whoever runs it is asked for their tools then.
           has: () => true,
         })
@@ -208,6 +218,7 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
       }
       const refuse = (refusal: PlanRefusal): StartedPlan => {
         noteRefused(ground.rooms(), refusal, bytes, {})
+        bindTo(envelope, refusal)
         return { kind: 'refused', refusal }
       }
       const found = check(bytes, envelope)

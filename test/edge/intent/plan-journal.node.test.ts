@@ -1,7 +1,9 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { openPlanJournal } from '../../../src/edge/intent/plan-journal.node.ts'
+import { PLANS_REFUSED } from '../../../src/intent/plans/limits.ts'
 import type { PlanUse } from '../../../src/intent/plans/plan-journal.ts'
 
 const USE: PlanUse = {
@@ -93,6 +95,35 @@ t.test('what has ended is told, or is found at the next start', async (t) => {
     'one that runs is not told yet',
   )
 })
+
+t.test(
+  'what was refused in an envelope is remembered by issuer, over restarts too, and so many of it',
+  async (t) => {
+    const path = pathOf(t)
+    const journal = openPlanJournal(path)
+    journal.refuse('p', 'i', 5)
+    journal.refuse('p', 'i', 6)
+    journal.refuse('q', 'i', 7)
+    journal.close()
+    const again = openPlanJournal(path)
+    t.teardown(again.close)
+    t.strictSame(
+      [again.wasRefused('p', 'i'), again.wasRefused('p', 'j'), again.wasUsed('p')],
+      [true, false, false],
+    )
+    const database = new DatabaseSync(path)
+    const many = `INSERT INTO refused WITH RECURSIVE c(n) AS (SELECT 10 UNION ALL SELECT n + 1 FROM c WHERE n < ?)
+    SELECT 'k', 'p' || n, n FROM c`
+    database.prepare(many).run(PLANS_REFUSED + 8)
+    database.close()
+    again.refuse('last', 'i', PLANS_REFUSED + 9)
+    t.strictSame(
+      [again.wasRefused('p', 'i'), again.wasRefused('q', 'i'), again.wasRefused('p10', 'k')],
+      [false, false, true],
+      'the oldest are forgotten',
+    )
+  },
+)
 
 t.test('a file that is no journal stops the daemon from running plans', async (t) => {
   const directory = t.testdir({ 'plans.sqlite': 'no database at all, but some text' })

@@ -50,7 +50,13 @@ t.test('a signature counts by the keys that are in force when the plan is looked
   const of = (seeds: readonly Uint8Array[], plan = planWith()) => {
     const made = gateOf({ over_agent: OVER_PIN }, false, seeds.map(publicKeyOf))
     if (!made.ok) return made.problem
-    const given = { wasUsed: () => false, tools: TOOLS, envelope: undefined, has: () => true }
+    const given = {
+      wasUsed: () => false,
+      wasRefused: () => false,
+      tools: TOOLS,
+      envelope: undefined,
+      has: () => true,
+    }
     const found = made.gate.check(bytesOf(plan), { nowMs: NOW_MS, ...given })
     return found.kind === 'ready' ? 'ready' : found.refusal.code
   }
@@ -84,6 +90,15 @@ t.test('one call that may not run keeps all from running, wherever it stands', a
 t.test('a plan is used once for ever', async (t) => {
   t.equal(codeOf(planWith(), { wasUsed: (id) => id === 'p1' }), 'used')
   t.equal(codeOf(planWith(), { wasUsed: (id) => id === 'p2' }), 'ready')
+})
+
+t.test('what was refused in an envelope does not run without one', async (t) => {
+  const wasRefused = (id: string, issuer: string) => id === 'p1' && issuer === 'over_agent'
+  t.match(judged(planWith(), { wasRefused }), { refusal: { code: 'used', issuer: 'over_agent' } })
+  t.match(judged(planWith(), { wasRefused }), { refusal: { sentence: /refused in the envelope/ } })
+  t.equal(codeOf(planWith(), { wasRefused, envelope: ENVELOPE }), 'ready', 'another envelope may allow it')
+  t.equal(codeOf(planWith({ plan_id: 'p2' }), { wasRefused }), 'ready')
+  t.match(judged(planWith({}, seedOf(9))), { refusal: { issuer: undefined } }, 'nobody has signed it')
 })
 
 t.test('a plan has an end, and one of the older form runs only where that is said', async (t) => {

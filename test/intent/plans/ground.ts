@@ -102,6 +102,7 @@ export function judged(
   return made.gate.check(plan instanceof Uint8Array ? plan : bytesOf(plan), {
     nowMs: NOW_MS,
     wasUsed: () => false,
+    wasRefused: () => false,
     tools: TOOLS,
     envelope: undefined,
     has: () => true,

@@ -156,3 +156,29 @@ t.test('one plan of a session waits for an agent, and another does not take its 
   t.equal(keep(second), 'kept', 'the first one was run')
   t.end()
 })
+
+t.test('a plan that its envelope may not have run is not run by leaving the envelope away', (t) => {
+  const ground = stagePlans()
+  const { room } = stageRoom(t, ground)
+  const none = { ...ENVELOPE.capabilitySet, toolPermissions: [] }
+  const bare = (planId: string) => {
+    const started = room.start(givenPlan(planId), ground.runner, undefined)
+    return started.kind === 'refused' ? started.refusal.code : started.kind
+  }
+  const kept = (planId: string, envelope: object) => {
+    const found = room.keep(givenPlan(planId), { ...ENVELOPE, ...envelope }, 'bot')
+    return found.kind === 'refused' ? found.refusal.code : found.kind
+  }
+  t.equal(kept('a', { capabilitySet: none }), 'argument_not_allowed')
+  t.equal(bare('a'), 'used')
+  t.equal(kept('a', {}), 'kept', 'an envelope that allows it may follow')
+  t.equal(bare('a'), 'used', 'it waits with what bounds it')
+  t.equal(kept('b', { sessionId: 's2' }), 'session_mismatch')
+  t.equal(bare('b'), 'used')
+  t.equal(kept('c', { sender: 'other' }), 'issuer_mismatch')
+  t.equal(bare('c'), 'running', 'nobody uses up what another one has issued')
+  const signed = { ...ENVELOPE, sender: 'over_agent', capabilitySet: none }
+  t.match(room.start(givenPlan('d'), ground.runner, signed), { refusal: { code: 'argument_not_allowed' } })
+  t.equal(bare('d'), 'used')
+  t.end()
+})
