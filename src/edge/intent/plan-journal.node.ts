@@ -32,6 +32,8 @@ const SCHEMA = `
   ) STRICT;
 `
 const MODE = 0o600
+/** In `plan_id` after an id that another issuer's plan has: no name has it. */
+const BY = '@'
 
 type Row = Record<string, SQLOutputValue>
 
@@ -72,7 +74,7 @@ export function openPlanJournal(path: string): PlanJournal {
     chmodSync(path, MODE)
     return opened
   })
-  const used = database.prepare('SELECT 1 FROM plans WHERE plan_id = ?')
+  const issuerOf = database.prepare('SELECT issuer FROM plans WHERE plan_id = ?')
   const wasRefused = database.prepare('SELECT 1 FROM refused WHERE issuer = ? AND plan_id = ?')
   const refuse = database.prepare(
     'INSERT INTO refused VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET at_ms = ?3',
@@ -102,6 +104,9 @@ export function openPlanJournal(path: string): PlanJournal {
   )
   const over = database.prepare(`UPDATE plans SET state = ? WHERE plan_id = ? AND state = 'running'`)
   const plan = database.prepare('SELECT * FROM plans WHERE plan_id = ?')
+  const withId = database.prepare(
+    `SELECT * FROM plans WHERE plan_id = ?1 OR plan_id > ?1 || '@' AND plan_id < ?1 || 'A' ORDER BY at_ms`,
+  )
   const newest = database.prepare(
     'SELECT * FROM plans WHERE session_id = ? AND scope = ? ORDER BY at_ms DESC LIMIT 1',
   )
@@ -133,9 +138,10 @@ export function openPlanJournal(path: string): PlanJournal {
 
   function planOf(row: Row | undefined): JournalPlan | undefined {
     if (row === undefined) return undefined
-    const planId = text(row, 'plan_id')
+    const key = text(row, 'plan_id')
     return {
-      planId,
+      key,
+      planId: key.split(BY, 1)[0] ?? key,
       sessionId: text(row, 'session_id'),
       issuer: text(row, 'issuer'),
       runner: text(row, 'runner'),
@@ -143,8 +149,14 @@ export function openPlanJournal(path: string): PlanJournal {
       sha256: text(row, 'sha256'),
       atMs: number(row, 'at_ms'),
       state: text(row, 'state') as 'running' | RunEnd,
-      calls: calls.all(planId).map(callOf),
+      calls: calls.all(key).map(callOf),
     }
+  }
+
+  /** The first plan of an id has it; one of another issuer has its issuer beside it. */
+  function keyOf(planId: string, issuer: string): string {
+    const first = issuerOf.get(planId)
+    return first === undefined || text(first, 'issuer') === issuer ? planId : planId + BY + issuer
   }
 
   /** Exactly one row was changed: anything else is a step that may not be. */
@@ -153,7 +165,8 @@ export function openPlanJournal(path: string): PlanJournal {
   }
 
   return {
-    wasUsed: (planId) => guarded(() => used.get(planId) !== undefined),
+    keyOf: (planId, issuer) => guarded(() => keyOf(planId, issuer)),
+    wasUsed: (planId, issuer) => guarded(() => issuerOf.get(keyOf(planId, issuer)) !== undefined),
     wasRefused: (planId, issuer) => guarded(() => wasRefused.get(issuer, planId) !== undefined),
     refuse: (planId, issuer, atMs) =>
       together(() => {
@@ -164,22 +177,24 @@ export function openPlanJournal(path: string): PlanJournal {
       together(() => {
         if (number(count.get() ?? {}, 'plans') >= PLANS_REMEMBERED) return false
         const { planId, sessionId, issuer, runner, scope, sha256, atMs } = given
-        if (Number(insertPlan.run(planId, sessionId, issuer, runner, scope, sha256, atMs).changes) === 0)
+        const key = keyOf(planId, issuer)
+        if (Number(insertPlan.run(key, sessionId, issuer, runner, scope, sha256, atMs).changes) === 0)
           return false
-        insertUntold.run(planId)
+        insertUntold.run(key)
         for (const [at, { id, tool, execution }] of given.calls.entries())
-          insertCall.run(planId, at, id, tool, execution)
+          insertCall.run(key, at, id, tool, execution)
         return true
       }),
-    begin: (planId, at) => guarded(() => once(begin.run(planId, at).changes, 'beginning a call')),
-    end: (planId, at, { kind, number: how, why, stdoutBytes, stderrBytes }: CallOutcome) =>
+    begin: (key, at) => guarded(() => once(begin.run(key, at).changes, 'beginning a call')),
+    end: (key, at, { kind, number: how, why, stdoutBytes, stderrBytes }: CallOutcome) =>
       guarded(() =>
-        once(end.run(kind, how, why, stdoutBytes, stderrBytes, planId, at).changes, 'ending a call'),
+        once(end.run(kind, how, why, stdoutBytes, stderrBytes, key, at).changes, 'ending a call'),
       ),
-    over: (planId, how) => guarded(() => once(over.run(how, planId).changes, 'ending the plan')),
-    told: (planId) => guarded(() => void told.run(planId)),
+    over: (key, how) => guarded(() => once(over.run(how, key).changes, 'ending the plan')),
+    told: (key) => guarded(() => void told.run(key)),
     untold: () => guarded(() => untold.all().flatMap((row) => planOf(row) ?? [])),
-    find: (planId) => guarded(() => planOf(plan.get(planId))),
+    find: (key) => guarded(() => planOf(plan.get(key))),
+    withId: (planId) => guarded(() => withId.all(planId).flatMap((row) => planOf(row) ?? [])),
     newestOf: (sessionId, scope) => guarded(() => planOf(newest.get(sessionId, scope))),
     open: () => guarded(() => running.all().flatMap((row) => planOf(row) ?? [])),
     close: () => database.close(),

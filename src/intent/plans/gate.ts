@@ -53,7 +53,7 @@ export type ReadyPlan = { readonly plan: Plan; readonly calls: readonly ReadyCal
 
 export type PlanGround = {
   readonly nowMs: number
-  readonly wasUsed: (planId: string) => boolean
+  readonly wasUsed: (planId: string, issuer: string) => boolean
   /** In an envelope: then it does not run without one. */
   readonly wasRefused: (planId: string, issuer: string) => boolean
   readonly tools: ReadonlyMap<string, ToolManifest>
@@ -185,7 +185,8 @@ function untimely(
   if (expiresMs !== undefined && (expiresMs <= atMs || expiresMs - atMs > PLAN_LIFE_MS))
     return refuse('expired', 'its expiry is not within a year of when it was signed', again)
   // Once for ever, whatever became of it then.
-  if (wasUsed(id)) return refuse('used', 'a plan of this id was run before', `${again}, of another id`)
+  if (wasUsed(id, issuer))
+    return refuse('used', `a plan of this id by ${issuer} was run before`, `${again}, of another id`)
   // What an envelope may not have run is not run by leaving the envelope away.
   if (envelope === undefined && wasRefused(id, issuer))
     return refuse(

@@ -1,6 +1,7 @@
 /**
  * What is written down of plans, as whoever runs them sees it: that a plan was used, which calls began and how they
- * ended. On the disk when a function returns; the file itself is edge/intent/plan-journal.node.ts.
+ * ended. A plan is its issuer's: another one's of the same id is another plan, so that nobody uses up what another has
+ * issued. On the disk when a function returns; the file itself is edge/intent/plan-journal.node.ts.
  * Rules: docs/plans.md.
  * @module
  */
@@ -28,13 +29,17 @@ export type JournalCall = PlanUse['calls'][number] &
   }
 
 export type JournalPlan = Omit<PlanUse, 'calls'> & {
+  /** What it is called here: see `keyOf`. */
+  readonly key: string
   /** `running` until it has ended. */
   readonly state: 'running' | RunEnd
   readonly calls: readonly JournalCall[]
 }
 
 export interface PlanJournal {
-  wasUsed(planId: string): boolean
+  /** What a plan of that id and issuer is called by `begin` and all that follows, the same for ever. */
+  keyOf(planId: string, issuer: string): string
+  wasUsed(planId: string, issuer: string): boolean
   /** Whether it is among the last PLANS_REFUSED that were refused in an envelope. */
   wasRefused(planId: string, issuer: string): boolean
   /** @throws SassError STATE_UNWRITABLE */
@@ -46,16 +51,18 @@ export interface PlanJournal {
    */
   use(plan: PlanUse): boolean
   /** @throws SassError STATE_UNWRITABLE; then the call must not start */
-  begin(planId: string, at: number): void
+  begin(key: string, at: number): void
   /** @throws SassError STATE_UNWRITABLE */
-  end(planId: string, at: number, outcome: CallOutcome): void
+  end(key: string, at: number, outcome: CallOutcome): void
   /** @throws SassError STATE_UNWRITABLE */
-  over(planId: string, end: RunEnd): void
+  over(key: string, end: RunEnd): void
   /** All that is to be told of it is kept for those who are told. @throws SassError STATE_UNWRITABLE */
-  told(planId: string): void
+  told(key: string): void
   /** Those that have ended and of which something may not have been told. */
   untold(): readonly JournalPlan[]
-  find(planId: string): JournalPlan | undefined
+  find(key: string): JournalPlan | undefined
+  /** Of any issuer. */
+  withId(planId: string): readonly JournalPlan[]
   /** The newest plan of that session which the key of that scope has run. */
   newestOf(sessionId: string, scope: string): JournalPlan | undefined
   /** Those that have not ended: at a start, those that a daemon before this one did not see the end of. */

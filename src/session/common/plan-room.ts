@@ -66,7 +66,7 @@ export type PlanDelivery = {
 }
 
 export type StartedPlan =
-  | { readonly kind: 'running'; readonly planId: string }
+  | { readonly kind: 'running'; readonly key: string }
   | { readonly kind: 'refused'; readonly refusal: PlanRefusal }
 
 /** A plan that waits for whoever runs it, with what its envelope said. */
@@ -91,7 +91,9 @@ export type PlanRoom = {
   /** It was run, and is not kept any more. */
   drop(sessionId: string, receiver: string): void
   readonly keptCount: number
-  find(planId: string): JournalPlan | undefined
+  /** By its key: see PlanJournal. */
+  find(key: string): JournalPlan | undefined
+  withId(planId: string): readonly JournalPlan[]
   newestOf(sessionId: string, scope: string): JournalPlan | undefined
   /** Delivers what an earlier daemon may not have: at a start, when what lay on its way was looked at. */
   tellLeft(): void

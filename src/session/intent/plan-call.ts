@@ -43,9 +43,12 @@ export function withoutOutput(kind: CallOutcome['kind'], why = '', number = 0): 
   return { ...silent, kind, why, number }
 }
 
-/** The id of the execution that a call is, 32 hexadecimal digits: the same for the same call, for ever. */
-export function executionOf(planId: string, callId: string): string {
-  return encodeHex(sha256(encodeUtf8(`sass-plan-call-v1\n${planId}\n${callId}`)).slice(0, EXECUTION_ID_BYTES))
+/**
+ * The id of the execution that a call is, 32 hexadecimal digits: the same for the same call, for ever.
+ * @param key what the journal calls its plan
+ */
+export function executionOf(key: string, callId: string): string {
+  return encodeHex(sha256(encodeUtf8(`sass-plan-call-v1\n${key}\n${callId}`)).slice(0, EXECUTION_ID_BYTES))
 }
 
 /** How an execution has ended, as the plan has it; undefined: it has not. */
@@ -95,6 +98,7 @@ export type CallGround = {
   readonly rooms: Rooms
   readonly runner: PlanRunner
   readonly plan: Plan
+  readonly key: string
   readonly ready: ReadyCall
   readonly waits?: PlanEvents['waits']
   /** It is permitted and starts next. @throws where that cannot be written down: then it does not start */
@@ -110,6 +114,7 @@ export function doCall({
   rooms,
   runner,
   plan,
+  key,
   ready,
   waits,
   begins,
@@ -118,7 +123,7 @@ export function doCall({
 }: CallGround): () => void {
   const { session } = runner
   const { call, tool, words } = ready
-  const id = executionOf(plan.id, call.id)
+  const id = executionOf(key, call.id)
   let execution: Execution | undefined
   let isOver = false
 

@@ -160,7 +160,7 @@ const runPlan: Handler = (peer, call) => {
       )
     const stream = createStream(peer, call)
     peer.join(call.streamId, stream)
-    let planId = ''
+    let key = ''
     const started = plans.start(found.bytes, runner, found.envelope, {
       waits(message, dataBytes) {
         if (stream.isHere) peer.connection.message(call.streamId, message, dataBytes)
@@ -175,15 +175,15 @@ const runPlan: Handler = (peer, call) => {
         peer.refuse(verdict, call)
       },
       over() {
-        const plan = plans.find(planId)
+        const plan = plans.find(key)
         if (plan !== undefined && stream.isHere) stream.end(stateOf(plan, hidesFrom(peer)))
       },
     })
     if (started.kind === 'running') {
-      planId = started.planId
+      key = started.key
       if (found.envelope !== undefined) plans.drop(found.envelope.sessionId, runner.caller.name)
       // It may have ended at once.
-      const plan = plans.find(planId)
+      const plan = plans.find(key)
       if (plan !== undefined && plan.state !== 'running' && stream.isHere)
         stream.end(stateOf(plan, hidesFrom(peer)))
       return
@@ -199,9 +199,10 @@ const planStatus: Handler = (peer, call) => {
   whenReading(peer, call, () => {
     if (plans === undefined) return refuse(peer, call, OFF)
     const scope = scopeOf(peer.caller)
-    const plan = planId === undefined ? plans.newestOf(sessionId ?? '', scope) : plans.find(planId)
-    const isOwn = plan?.scope === scope || plan?.issuer === peer.caller?.name
-    if (plan === undefined || !(isOwn || peer.caller?.role === 'operator'))
+    const found = planId === undefined ? [plans.newestOf(sessionId ?? '', scope)] : plans.withId(planId)
+    const own = found.findLast((one) => one?.scope === scope || one?.issuer === peer.caller?.name)
+    const plan = own ?? (peer.caller?.role === 'operator' ? found.at(-1) : undefined)
+    if (plan === undefined)
       return refuse(peer, call, 'No plan of that id or session was run by you here: look at the id.')
     peer.connection.end(call.streamId, stateOf(plan, hidesFrom(peer)))
   })

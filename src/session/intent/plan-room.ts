@@ -104,6 +104,7 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
       return refuse(refused('busy', plan.id, `${PLANS_RUNNING} plans run already`, 'run it again later'))
     if (!hasRoom())
       return refuse(refused('busy', plan.id, 'too many results wait to be taken in', RESULTS_WAIT))
+    const key = journal.keyOf(plan.id, plan.issuer)
     const use = {
       planId: plan.id,
       sessionId: plan.sessionId,
@@ -112,7 +113,7 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
       scope: scopeOf(runner.caller),
       sha256: encodeHex(sha256(bytes)),
       atMs: clock.wallMs(),
-      calls: plan.calls.map(({ id, tool }) => ({ id, tool, execution: executionOf(plan.id, id) })),
+      calls: plan.calls.map(({ id, tool }) => ({ id, tool, execution: executionOf(key, id) })),
     }
     if (!journal.use(use))
       return refuse(
@@ -133,12 +134,12 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
       calls: plan.calls.length,
     })
     const run = createPlanRun({
-      ...{ rooms, journal, deliver, hasRoom, ready: found, runner, events },
+      ...{ rooms, journal, key, deliver, hasRoom, ready: found, runner, events },
       over: () => runs.delete(run),
     })
     runs.add(run)
     run.go()
-    return { kind: 'running', planId: plan.id }
+    return { kind: 'running', key }
   }
 
   function runSigned(bytes: Uint8Array, envelope: PlanEnvelope): StartedPlan {
@@ -248,12 +249,13 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
       return kept.count
     },
     find: journal.find,
+    withId: journal.withId,
     newestOf: journal.newestOf,
     tellLeft() {
       const { log } = ground.rooms()
       try {
         for (const plan of journal.untold())
-          if (hasRoom() && deliverLeft(deliver, log, plan)) journal.told(plan.planId)
+          if (hasRoom() && deliverLeft(deliver, log, plan)) journal.told(plan.key)
       } catch (cause) {
         log.write('error', 'plan_failed', { reason: reasonOf(cause) })
       }
@@ -271,9 +273,9 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
         if (call.state !== 'begun') continue
         const known = executions.find(plan.scope, call.execution)
         const outcome = known === undefined ? undefined : outcomeOf(known)
-        journal.end(plan.planId, at, outcome ?? UNSEEN)
+        journal.end(plan.key, at, outcome ?? UNSEEN)
       }
-      journal.over(plan.planId, 'interrupted')
+      journal.over(plan.key, 'interrupted')
       log.write('warn', 'plan_interrupted', { plan: plan.planId, agent: plan.runner })
       recordAnyway(ground.rooms(), {
         ...{ type: 'plan', what: 'ended', end: 'interrupted' },

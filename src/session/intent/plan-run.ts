@@ -19,6 +19,8 @@ import { deliverTo, partOf, RESULTS_WAIT, summaryOf } from './plan-results.ts'
 export type RunGround = {
   readonly rooms: Rooms
   readonly journal: PlanJournal
+  /** What the journal calls it. */
+  readonly key: string
   readonly deliver: (delivery: PlanDelivery) => void
   /** Whether what one more call comes to can be kept for whoever is told. */
   readonly hasRoom: () => boolean
@@ -37,7 +39,7 @@ export type PlanRun = {
 
 /** A run of a plan that is used up and on the record; it holds its session as a command does. */
 export function createPlanRun(ground: RunGround): PlanRun {
-  const { rooms, journal, deliver, hasRoom, ready, runner, events, over } = ground
+  const { rooms, journal, key, deliver, hasRoom, ready, runner, events, over } = ground
   const { plan, calls } = ready
   const { caller, session } = runner
   const names = { plan_id: plan.id, agent: caller.name, instance: session.instance, session: session.id }
@@ -85,7 +87,7 @@ export function createPlanRun(ground: RunGround): PlanRun {
       case 'ended':
         return ended(output.at, output.outcome)
       case 'over':
-        journal.over(plan.id, output.end)
+        journal.over(key, output.end)
         return finish(output.end)
     }
   }
@@ -102,10 +104,10 @@ export function createPlanRun(ground: RunGround): PlanRun {
         ),
       })
     giveUp = doCall({
-      ...{ rooms, runner, plan },
+      ...{ rooms, runner, plan, key },
       ready: one,
       waits: events.waits,
-      begins: () => journal.begin(plan.id, at),
+      begins: () => journal.begin(key, at),
       unanswered(verdict) {
         isUnanswered = true
         events.unanswered?.(verdict)
@@ -115,10 +117,10 @@ export function createPlanRun(ground: RunGround): PlanRun {
   }
 
   function ended(at: number, result: CallResult): void {
-    journal.end(plan.id, at, result)
+    journal.end(key, at, result)
     const call = plan.calls[at]
     if (call === undefined) return
-    const execution = executionOf(plan.id, call.id)
+    const execution = executionOf(key, call.id)
     recordAnyway(rooms, {
       type: 'tool_executed',
       ...names,
@@ -138,7 +140,7 @@ export function createPlanRun(ground: RunGround): PlanRun {
     recordAnyway(rooms, { type: 'plan', what: 'ended', ...names, end })
     rooms.sessions.executionEnded(session.id, rooms.clock.monotonicMs())
     over()
-    const record = isUnanswered ? undefined : journal.find(plan.id)
+    const record = isUnanswered ? undefined : journal.find(key)
     if (record !== undefined) {
       const summary = summaryOf({ ...record, state: end })
       isTold = deliverTo(deliver, rooms.log, receivers, told, 'summary', summary) && isTold
@@ -150,7 +152,7 @@ export function createPlanRun(ground: RunGround): PlanRun {
   /** What cannot be noted is told again at the next start, under the same ids. */
   function noteTold(): void {
     try {
-      journal.told(plan.id)
+      journal.told(key)
     } catch (cause) {
       rooms.log.write('error', 'plan_failed', { reason: reasonOf(cause) })
     }

@@ -20,13 +20,13 @@ t.test('a plan is used once, over restarts too', async (t) => {
   const path = pathOf(t)
   const journal = openPlanJournal(path)
   t.equal(statSync(path).mode & 0o777, 0o600)
-  t.equal(journal.wasUsed('p'), false)
+  t.equal(journal.wasUsed('p', 'i'), false)
   t.equal(journal.use(USE), true)
   t.equal(journal.use({ ...USE, sessionId: 'other' }), false)
-  t.equal(journal.wasUsed('p'), true)
+  t.equal(journal.wasUsed('p', 'i'), true)
   journal.close()
   const again = openPlanJournal(path)
-  t.equal(again.wasUsed('p'), true)
+  t.equal(again.wasUsed('p', 'i'), true)
   t.equal(again.use(USE), false)
   t.match(again.find('p'), { ...USE, state: 'running' })
   again.close()
@@ -108,7 +108,7 @@ t.test(
     const again = openPlanJournal(path)
     t.teardown(again.close)
     t.strictSame(
-      [again.wasRefused('p', 'i'), again.wasRefused('p', 'j'), again.wasUsed('p')],
+      [again.wasRefused('p', 'i'), again.wasRefused('p', 'j'), again.wasUsed('p', 'i')],
       [true, false, false],
     )
     const database = new DatabaseSync(path)
@@ -124,6 +124,34 @@ t.test(
     )
   },
 )
+
+t.test('a plan is its issuer’s: another one’s of the same id is another plan', async (t) => {
+  const path = pathOf(t)
+  const journal = openPlanJournal(path)
+  journal.use({ ...USE, issuer: 'squatter' })
+  t.equal(journal.wasUsed('p', 'i'), false)
+  t.equal(journal.use({ ...USE, atMs: 2 }), true)
+  t.equal(journal.use(USE), false, 'once, all the same')
+  const [first, second] = [journal.keyOf('p', 'squatter'), journal.keyOf('p', 'i')]
+  t.not(first, second)
+  journal.begin(second, 0)
+  journal.over(first, 'stopped')
+  journal.use({ ...USE, planId: 'p2' })
+  journal.use({ ...USE, planId: 'p_' })
+  journal.use({ ...USE, planId: 'pA' })
+  journal.close()
+  const again = openPlanJournal(path)
+  t.teardown(again.close)
+  t.strictSame([again.keyOf('p', 'squatter'), again.keyOf('p', 'i')], [first, second], 'the same for ever')
+  t.match(again.find(second), { ...USE, atMs: 2, state: 'running', calls: [{ state: 'begun' }, {}] })
+  t.strictSame(
+    again.withId('p').map(({ issuer, planId, state }) => [issuer, planId, state]),
+    [
+      ['squatter', 'p', 'stopped'],
+      ['i', 'p', 'running'],
+    ],
+  )
+})
 
 t.test('a file that is no journal stops the daemon from running plans', async (t) => {
   const directory = t.testdir({ 'plans.sqlite': 'no database at all, but some text' })

@@ -45,7 +45,7 @@ t.test('a result says how it ended and how much there was, also of what was cut'
   })
   const call = { id: 'c', tool: 'count', execution: 'ab', ...EXITED, why: 'no' }
   const plan = {
-    ...{ planId: 'p', sessionId: 's', issuer: 'i', runner: 'r', scope: 'k', sha256: 'ab', atMs: 1 },
+    ...{ key: 'p', planId: 'p', sessionId: 's', issuer: 'i', runner: 'r', scope: 'k', sha256: 'ab', atMs: 1 },
     state: 'call_failed',
     calls: [{ ...call, state: 'refused' }],
   } as const

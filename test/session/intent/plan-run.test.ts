@@ -26,7 +26,7 @@ function stageRun(t: Test, size: number, fails: Partial<PlanJournal> = {}, optio
   const delivered: PlanDelivery[] = []
   const heard: string[] = []
   const run = createPlanRun({
-    ...{ rooms: staged.rooms, journal: { ...journal, ...fails }, ready, runner },
+    ...{ rooms: staged.rooms, journal: { ...journal, ...fails }, key: plan.id, ready, runner },
     deliver: (delivery) => delivered.push(delivery),
     hasRoom: () => room.isThere,
     events: {

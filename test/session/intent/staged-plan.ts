@@ -4,16 +4,19 @@
  * @module
  */
 import type { Test } from 'tap'
+import { publicKeyOf, verifyWith } from '../../../src/base/crypto/ed25519.node.ts'
+import { hostSha256 } from '../../../src/base/crypto/sha256.node.ts'
 import { createKeptPlans } from '../../../src/edge/intent/kept-plans.node.ts'
 import { openPlanJournal } from '../../../src/edge/intent/plan-journal.node.ts'
-import type { ReadyCall, ReadyPlan } from '../../../src/intent/plans/gate.ts'
+import { createPlanGate, type ReadyCall, type ReadyPlan } from '../../../src/intent/plans/gate.ts'
 import type { UnsignedPlan } from '../../../src/intent/plans/plan.ts'
 import { createSession, instanceOf } from '../../../src/session/callers/new-session.ts'
 import type { CallResult, PlanDelivery, PlanRunner } from '../../../src/session/common/plan-room.ts'
 import { SIGNED_SOURCE } from '../../../src/session/intent/plan-asker.ts'
 import { doCall } from '../../../src/session/intent/plan-call.ts'
 import { createPlanRoom } from '../../../src/session/intent/plan-room.ts'
-import { bytesOf, gateOf, judged, OVER_PIN, planWith, TOOLS, toolOf } from '../../intent/plans/ground.ts'
+import { seedOf } from '../../intent/ground.ts'
+import { bytesOf, judged, pinOf, planWith, TOOLS, toolOf } from '../../intent/plans/ground.ts'
 import { callerNamed, type Stage, type StageOptions, stageRooms } from '../stage.ts'
 
 const SHA256 = 'ab'.repeat(32)
@@ -56,7 +59,7 @@ export function stageCall({ staged, runner }: ReturnType<typeof stagePlans>) {
   const waited: unknown[] = []
   const unanswered: string[] = []
   const giveUp = doCall({
-    ...{ rooms: staged.rooms, runner, plan, ready: calls[0] as ReadyCall },
+    ...{ rooms: staged.rooms, runner, plan, key: plan.id, ready: calls[0] as ReadyCall },
     waits: (message) => waited.push(message),
     begins() {},
     unanswered: (verdict) => unanswered.push(verdict.kind === 'response' ? verdict.response : verdict.kind),
@@ -72,14 +75,24 @@ export function stageJournal(t: Test) {
 }
 
 /** A plan as it is given, good on the stage's clock. */
-export function givenPlan(planId: string, more: Partial<UnsignedPlan> = {}): Uint8Array {
+export function givenPlan(planId: string, more: Partial<UnsignedPlan> = {}, seed?: Uint8Array): Uint8Array {
   const times = { timestamp_utc: '2027-01-15T07:00:00+00:00', expires_utc: '2027-01-16T00:00:00+00:00' }
-  return bytesOf(planWith({ plan_id: planId, ...times, ...more }))
+  return bytesOf(planWith({ plan_id: planId, ...times, ...more }, seed))
 }
 
 /** The room of plans with what it delivers; `state.hasRoom` says whether that can be kept. */
-export function stageRoom(t: Test, { staged }: ReturnType<typeof stagePlans>, journal = stageJournal(t)) {
-  const made = gateOf({ over_agent: OVER_PIN })
+export function stageRoom(
+  t: Test,
+  { staged }: ReturnType<typeof stagePlans>,
+  journal = stageJournal(t),
+  issuers: Readonly<Record<string, number>> = { over_agent: 3 },
+) {
+  const keyOf = (name: string) => publicKeyOf(seedOf(issuers[name] ?? 0))
+  const made = createPlanGate({
+    pins: Object.fromEntries(Object.entries(issuers).map(([name, seed]) => [name, pinOf(seedOf(seed))])),
+    ...{ keyOf, keysNow: (name) => [keyOf(name)], sha256: hostSha256, verify: verifyWith },
+    plansWithoutExpiry: false,
+  })
   if (!made.ok) throw new Error(made.problem)
   const delivered: PlanDelivery[] = []
   const state = { hasRoom: true }
