@@ -34,6 +34,8 @@ import { createPlanAsker } from './plan-asker.ts'
 
 /** Whoever attaches to it by its id watches it in our place: then it is looked at so often. */
 const LOOK_AGAIN_MS = 250
+const WITHHELD =
+  'What it printed gives orders to whoever reads it and was withheld, so nothing follows it: ask an operator.'
 const NOTHING = new Uint8Array(0)
 
 const silent = { number: 0, why: '', stdoutBytes: 0, stderrBytes: 0, stdout: NOTHING, stderr: NOTHING }
@@ -59,8 +61,10 @@ export function outcomeOf(execution: Execution): CallOutcome | undefined {
   if (state === 'not_started') return { ...silent, kind: 'not_started', number: errno, why: said }
   if (state === 'unknown') return { ...silent, kind: 'unknown', why: said }
   if (exit === undefined) return undefined
+  // It was ended, and said goodbye politely: what follows was meant for one that did its work.
+  const kind = timedOut && exit.kind === 'exited' && exit.code === 0 ? 'refused' : 'exited'
   return exit.kind === 'exited'
-    ? { kind: 'exited', number: exit.code, why: said, stdoutBytes, stderrBytes }
+    ? { kind, number: exit.code, why: said, stdoutBytes, stderrBytes }
     : { kind: 'signalled', number: exit.signal, why: said, stdoutBytes, stderrBytes }
 }
 
@@ -78,6 +82,14 @@ function requestOf({ words, tool }: ReadyCall): ExecuteRequest {
     ...{ pty: undefined, resume_offset_stderr: 0, accept: 0, declared_goal: undefined, tail: undefined },
     ...{ timeout_seconds: tool.timeoutSeconds, keep_background: false },
   }
+}
+
+/** As outcomeOf, of one that ran here: where orders were found in what it printed and nobody let them go on, it failed. */
+function outcomeHere(execution: Execution): CallOutcome | undefined {
+  const outcome = outcomeOf(execution)
+  const isWithheld = execution.screened?.screens.some(({ held }) => held === 'withheld') === true
+  if (outcome === undefined || !isWithheld || !endedWell(outcome)) return outcome
+  return { ...outcome, kind: 'refused', why: WITHHELD }
 }
 
 /** What is handed on of a call that has ended well: whole and as its tool's manifest says, or with a word about it. */
@@ -144,7 +156,7 @@ export function doCall({
   const scope = () => ownScope(asker)
 
   function ended(): void {
-    const outcome = execution === undefined ? undefined : outcomeOf(execution)
+    const outcome = execution === undefined ? undefined : outcomeHere(execution)
     if (execution === undefined || outcome === undefined) return
     const { rings } = execution
     const result = { ...outcome, stdout: headOf(rings?.stdout), stderr: headOf(rings?.stderr) }
@@ -157,11 +169,8 @@ export function doCall({
     rooms.clock.after(LOOK_AGAIN_MS, () => {
       const found = rooms.executions.find(scope(), id)
       if (found !== undefined && isRunning(found)) return lookAgain()
-      finish({
-        ...silent,
-        ...(found && outcomeOf(found)),
-        kind: (found && outcomeOf(found)?.kind) ?? 'unknown',
-      })
+      const outcome = found && outcomeHere(found)
+      finish({ ...silent, ...outcome, kind: outcome?.kind ?? 'unknown' })
     })
   }
 

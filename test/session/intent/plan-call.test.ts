@@ -3,6 +3,7 @@
  * @module
  */
 import t from 'tap'
+import { scopeOf } from '../../../src/session/callers/identities.ts'
 import type { Execution } from '../../../src/session/executions/execution.ts'
 import { executionOf, outcomeOf } from '../../../src/session/intent/plan-call.ts'
 import { enter, run, type StageOptions } from '../stage.ts'
@@ -29,6 +30,11 @@ t.test('how an execution ended is said as the plan has it, and one that runs has
     ...sizes,
   })
   t.match(of({ exit: { kind: 'signalled', signal: 15 }, timedOut: true }), { why: /longer than its time/ })
+  t.match(of({ exit: { kind: 'exited', code: 0 }, timedOut: true }), {
+    ...{ kind: 'refused', number: 0, why: /longer than its time/ },
+    ...sizes,
+  })
+  t.match(of({ exit: { kind: 'exited', code: 4 }, timedOut: true }), { kind: 'exited', number: 4 })
   t.match(of({ state: 'not_started', errno: 2 }), { kind: 'not_started', number: 2, stdoutBytes: 0 })
   t.match(of({ state: 'unknown', why: 'erased' }), { kind: 'unknown', number: 0, why: 'erased' })
   t.equal(of({ state: 'running' }), undefined)
@@ -81,6 +87,24 @@ t.test('each refusal is told with its code, and each deception is told to nobody
     t.match(call.results, [{ kind, why }], String(why))
     t.same(call.unanswered, unanswered)
     t.same(ground.staged.spawner.children, [])
+  }
+  t.end()
+})
+
+t.test('a call whose output was withheld has failed, whatever its exit code', (t) => {
+  for (const [held, code, kind] of [
+    ['withheld', 0, 'refused'],
+    ['withheld', 3, 'exited'],
+    ['released', 0, 'exited'],
+  ] as const) {
+    const ground = stagePlans()
+    const call = stageCall(ground)
+    const execution = ground.staged.rooms.executions.find(scopeOf(ground.runner.caller), ID)
+    if (execution === undefined) return void t.fail('it does not run')
+    const screened = { push() {}, finish: (done: () => void) => done(), giveUp() {}, screens: [{ held }] }
+    execution.screened = screened as unknown as NonNullable<Execution['screened']>
+    ground.staged.spawner.children[0]?.events.exited({ kind: 'exited', code })
+    t.match(call.results, [{ kind, number: code, why: kind === 'refused' ? /was withheld/ : '' }], held)
   }
   t.end()
 })
