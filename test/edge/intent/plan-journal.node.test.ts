@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { openPlanJournal } from '../../../src/edge/intent/plan-journal.node.ts'
-import { PLANS_REFUSED } from '../../../src/intent/plans/limits.ts'
+import { PLANS_REFUSED, PLANS_REMEMBERED } from '../../../src/intent/plans/limits.ts'
 import type { PlanUse } from '../../../src/intent/plans/plan-journal.ts'
 
 const USE: PlanUse = {
@@ -151,6 +151,20 @@ t.test('a plan is its issuer’s: another one’s of the same id is another plan
       ['i', 'p', 'running'],
     ],
   )
+})
+
+t.test('with as many plans as are remembered no other one is used', async (t) => {
+  const path = pathOf(t)
+  const journal = openPlanJournal(path)
+  t.teardown(journal.close)
+  const database = new DatabaseSync(path)
+  const many = `INSERT INTO plans WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?)
+    SELECT 'p' || n, 's', 'i', 'r', 'k', 'ab', n, 'done' FROM c`
+  database.prepare(many).run(PLANS_REMEMBERED - 1)
+  database.close()
+  t.equal(journal.use({ ...USE, planId: 'last' }), true)
+  t.equal(journal.use({ ...USE, planId: 'more' }), false)
+  t.equal(journal.wasUsed('more', 'i'), false)
 })
 
 t.test('a file that is no journal stops the daemon from running plans', async (t) => {
