@@ -1,7 +1,8 @@
 /**
  * Envelopes of the device itself on their way: written down first, then brought to the inbox of a receiver here, by a
  * rename, as long as few others lie there, or into `intent.outbox_directory`, whenever that is there. What cannot be
- * delivered is tried again, later each time, and never given up: the outbox is full some time, and says so to whoever would send more.
+ * delivered is tried again, later each time, and never given up: the outbox is full some time, and says so to whoever
+ * would send more.
  * Rules: docs/intent.md (the outbox).
  * @module
  */

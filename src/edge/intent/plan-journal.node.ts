@@ -30,6 +30,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS refused (
     issuer TEXT NOT NULL, plan_id TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (issuer, plan_id)
   ) STRICT;
+  INSERT OR IGNORE INTO untold SELECT plan_id FROM plans WHERE state = 'running';
 `
 const MODE = 0o600
 /** In `plan_id` after an id that another issuer's plan has: no name has it. */

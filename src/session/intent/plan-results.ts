@@ -36,7 +36,7 @@ export function refused(
 
 /** What to do where results have no room. */
 export const RESULTS_WAIT =
-  'an operator looks at the quarantine, and those who wait for results take them (sass-edge intent inbox)'
+  'an operator makes room on the disk and in the quarantine, and those who wait take theirs (sass-edge intent inbox)'
 
 export function noteRefused(
   rooms: Pick<Rooms, 'audit' | 'log'>,

@@ -103,7 +103,9 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
     if (runs.size >= PLANS_RUNNING)
       return refuse(refused('busy', plan.id, `${PLANS_RUNNING} plans run already`, 'run it again later'))
     if (!hasRoom())
-      return refuse(refused('busy', plan.id, 'too many results wait to be taken in', RESULTS_WAIT))
+      return refuse(
+        refused('busy', plan.id, 'no more results can be kept for those who are told', RESULTS_WAIT),
+      )
     const key = journal.keyOf(plan.id, plan.issuer)
     const use = {
       planId: plan.id,
@@ -208,7 +210,8 @@ export function createPlanRoom(ground: PlanRoomGround): PlanRoom {
       const { gate, tools } = room.settings
       const check = (plan: Uint8Array, of?: PlanEnvelope) =>
         gate.check(plan, {
-          ...{ nowMs: clock.wallMs(), wasUsed: journal.wasUsed, wasRefused: journal.wasRefused },
+          // One that waits has an envelope, which is what allows it.
+          ...{ nowMs: clock.wallMs(), wasUsed: journal.wasUsed, wasRefused: () => false },
           ...{ tools: tools.loaded, envelope: of },
           // Whoever runs it is asked for their tools then.
           has: () => true,

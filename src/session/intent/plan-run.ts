@@ -95,12 +95,12 @@ export function createPlanRun(ground: RunGround): PlanRun {
   function start(at: number): void {
     const one = calls[at]
     if (one === undefined) return
-    if (!hasRoom())
+    if (!hasRoom() || !isTold)
       return input({
         kind: 'ended',
         outcome: withoutOutput(
           'refused',
-          `It was not started, because too many results wait to be taken in: ${RESULTS_WAIT}.`,
+          `It was not started, because no more results can be kept for those who are told: ${RESULTS_WAIT}.`,
         ),
       })
     giveUp = doCall({
@@ -145,7 +145,8 @@ export function createPlanRun(ground: RunGround): PlanRun {
       const summary = summaryOf({ ...record, state: end })
       isTold = deliverTo(deliver, rooms.log, receivers, told, 'summary', summary) && isTold
     }
-    if (isTold) noteTold()
+    // One whose end could not be written down is ended, and told, by the next start.
+    if (isTold && record?.state !== 'running') noteTold()
     events.over?.(end)
   }
 

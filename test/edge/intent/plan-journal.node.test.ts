@@ -94,6 +94,12 @@ t.test('what has ended is told, or is found at the next start', async (t) => {
     [['q', 'done']],
     'one that runs is not told yet',
   )
+  again.over('r', 'interrupted')
+  again.told('q')
+  t.strictSame(
+    again.untold().map(({ planId }) => planId),
+    ['r'],
+  )
 })
 
 t.test(

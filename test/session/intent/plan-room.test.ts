@@ -173,6 +173,7 @@ t.test('a plan that its envelope may not have run is not run by leaving the enve
   t.equal(bare('a'), 'used')
   t.equal(kept('a', {}), 'kept', 'an envelope that allows it may follow')
   t.equal(bare('a'), 'used', 'it waits with what bounds it')
+  t.equal(kept('e', {}), 'busy', 'and keeps its place')
   t.equal(kept('b', { sessionId: 's2' }), 'session_mismatch')
   t.equal(bare('b'), 'used')
   t.equal(kept('c', { sender: 'other' }), 'issuer_mismatch')

@@ -4,6 +4,7 @@
  * @module
  */
 import t, { type Test } from 'tap'
+import { SassError } from '../../../src/errors.ts'
 import type { PlanJournal } from '../../../src/intent/plans/plan-journal.ts'
 import type { PlanDelivery } from '../../../src/session/common/plan-room.ts'
 import { executionOf } from '../../../src/session/intent/plan-call.ts'
@@ -14,6 +15,7 @@ import { readyPlan, stageJournal, stagePlans } from './staged-plan.ts'
 /** A run of a plan that is used up; `fails` takes the place of steps of its journal. */
 function stageRun(t: Test, size: number, fails: Partial<PlanJournal> = {}, options: StageOptions = {}) {
   const room = { isThere: true }
+  const delivery: { failure?: Error } = {}
   const { staged, runner } = stagePlans(options)
   const ready = readyPlan(size)
   const { plan } = ready
@@ -27,7 +29,10 @@ function stageRun(t: Test, size: number, fails: Partial<PlanJournal> = {}, optio
   const heard: string[] = []
   const run = createPlanRun({
     ...{ rooms: staged.rooms, journal: { ...journal, ...fails }, key: plan.id, ready, runner },
-    deliver: (delivery) => delivered.push(delivery),
+    deliver(one) {
+      if (delivery.failure !== undefined) throw delivery.failure
+      delivered.push(one)
+    },
     hasRoom: () => room.isThere,
     events: {
       call: (at, { kind }) => heard.push(`${at} ${kind}`),
@@ -39,7 +44,7 @@ function stageRun(t: Test, size: number, fails: Partial<PlanJournal> = {}, optio
   const states = () => journal.find(plan.id)?.calls.map(({ state }) => state)
   const exit = (at: number, code = 0) => staged.spawner.children[at]?.events.exited({ kind: 'exited', code })
   const state = () => journal.find(plan.id)?.state
-  return { run, room, staged, runner, delivered, heard, states, state, exit }
+  return { run, room, delivery, journal, staged, runner, delivered, heard, states, state, exit }
 }
 
 const full = () => {
@@ -124,7 +129,37 @@ t.test('a call whose result could not be kept does not begin, and says why', (t)
   t.same([states(), state()], [['exited', 'refused', 'waiting'], 'call_failed'])
   t.same(heard, ['0 exited', '1 refused', 'last', 'call_failed'])
   t.equal(staged.spawner.children.length, 1)
-  t.match(JSON.stringify(delivered[2]?.payload), /not started, because too many results wait.*look.* at/)
+  t.match(
+    JSON.stringify(delivered[2]?.payload),
+    /not started, because no more results can be kept.*room on the disk/,
+  )
+  t.end()
+})
+
+t.test('where a result was not kept the next call does not begin, and it is told at the next start', (t) => {
+  const { run, journal, delivery, staged, states, state, exit } = stageRun(t, 3)
+  run.go()
+  delivery.failure = new SassError('STATE_UNWRITABLE', 'There is no room.')
+  exit(0)
+  t.same([states(), state()], [['exited', 'refused', 'waiting'], 'call_failed'])
+  t.equal(staged.spawner.children.length, 1)
+  t.equal(journal.untold().length, 1)
+  const other = stageRun(t, 1)
+  other.run.go()
+  other.delivery.failure = new SassError('CONFIG_INVALID', 'There is no template.')
+  other.exit(0)
+  t.same([other.state(), other.journal.untold()], ['done', []], 'nobody can ever be told')
+  t.end()
+})
+
+t.test('an end that was not written down is told again once the next start has written it', (t) => {
+  const { run, journal, delivered, exit } = stageRun(t, 2, { over: full })
+  run.go()
+  exit(0, 1)
+  t.match(delivered.at(-1)?.payload, { tool_call_id: 'summary', result: { state: 'interrupted' } })
+  t.same(journal.untold(), [], 'it has not ended')
+  journal.over('p1', 'interrupted')
+  t.equal(journal.untold().length, 1)
   t.end()
 })
 
