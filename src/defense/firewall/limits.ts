@@ -24,6 +24,8 @@ export const SECRET_LEAST_BYTES = 8
 export const PASSWORD_LEAST_BYTES = 6
 /** A key block: RFC 7468; an RSA key of 16,384 bits has 12,600. */
 export const KEY_BLOCK_BYTES = 32_768
+/** What may stand before each line of one: a path and a number, as `grep -rn` prints them. */
+export const LINE_PREFIX_BYTES = 128
 /** How far `-u` may be from its `curl`. */
 export const CURL_LINE_BYTES = 512
 /** How far `data:` may be from its `apiVersion:`. */

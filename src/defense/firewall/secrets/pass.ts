@@ -18,22 +18,16 @@ import {
   CURL_LINE_BYTES,
   DOCUMENT_BYTES,
   KEY_BLOCK_BYTES,
+  LINE_PREFIX_BYTES,
   SECRET_REACH_BYTES,
   WORD_KEPT_BYTES,
 } from '../limits.ts'
 import { type Assignment, readAssignment } from './assignment.ts'
+import { createBlockBody, readBlockEnd, readBlockHeader } from './key-block.ts'
 import type { Kind, Lead, Run, SecretTables } from './kinds.ts'
 import { type LiteralKey, matchLiteral, startOfLiteral } from './known.ts'
 import { byteClass, MORE, matchShape, NO } from './shape.ts'
-import {
-  type Place,
-  readBlockEnd,
-  readBlockHeader,
-  readCompared,
-  readDataLine,
-  readUserinfo,
-  readUserOption,
-} from './surroundings.ts'
+import { type Place, readCompared, readDataLine, readUserinfo, readUserOption } from './surroundings.ts'
 import { isJsonHead, isSecretValue, milliBits, type NameStrength } from './value.ts'
 
 /** Where a secret was, among the bytes that came in; `end` is where it has ended so far. */
@@ -67,11 +61,10 @@ export type SecretPass = {
 const WORD = byteClass('0-9a-zA-Z_-')
 const RUN = byteClass('!-~')
 const BEFORE_ASSIGNED = byteClass('=:"\'` \t\n>')
-const BLOCK = byteClass('0-9a-zA-Z+/=,:;.()"\' \t\r\n\\-')
 const [LF, HYPHEN] = [0x0a, 0x2d]
 const OPTION_BYTES = 40
-/** What has gone on and is looked at again: whether a word, or an option, begins there. */
-const CONTEXT_BYTES = OPTION_BYTES + 8
+/** What has gone on and is looked at again: whether a word, or an option, begins there, and what a line begins with. */
+const CONTEXT_BYTES = LINE_PREFIX_BYTES + 8
 const NEVER = Number.POSITIVE_INFINITY
 /** Kinds that are no data. */
 const KINDS = {
@@ -124,6 +117,7 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
   /** The indented lines that follow are data of a Kubernetes object. */
   let isData = false
   let block: Span | undefined
+  let isOfBlock: (byte: number) => boolean = () => false
   /** What stands for a secret, by its kind: as many as there are kinds. */
   const marks = new Map<string, Uint8Array>()
   /** A token, or a value, that begins there waits for its end. */
@@ -264,7 +258,9 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
     switch (lead.special) {
       case 'block': {
         const read = readBlockHeader(bytes, at, end, isLast, place)
-        if (read === 1) block = hide(start, NEVER, KINDS.block)
+        if (read !== 1) return read
+        block = hide(start, NEVER, KINDS.block)
+        isOfBlock = createBlockBody(bytes, start)
         return read
       }
       case 'userinfo': {
@@ -362,7 +358,7 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
       if (block === undefined && !isData) at = scanKeyWords(words, begins, bytes, at, end, now)
       if (at === end) break
       const byte = bytes[at] ?? 0
-      if (block !== undefined && (BLOCK[byte] === 0 || base + at - block.start > KEY_BLOCK_BYTES))
+      if (block !== undefined && (!isOfBlock(byte) || base + at - block.start > KEY_BLOCK_BYTES))
         endBlock(base + at)
       const before = now.state
       now.state = next[before + (columns[byte] ?? 0)] ?? 0

@@ -1,7 +1,7 @@
 /**
  * Secrets that a shape alone does not tell: by what stands around them. One function for each, of the bytes around a key
  * word; each looks at a bounded number of them and says `NO`, `MORE`, or 1 with the secret in `found`.
- * Rules: docs/firewall.md, "Secrets"; RFC 7468 (key blocks), RFC 3986 section 3.2.1 (userinfo), curl(1), Kubernetes v1
+ * Rules: docs/firewall.md, "Secrets"; RFC 3986 section 3.2.1 (userinfo), curl(1), Kubernetes v1
  * Secret.
  * @module
  */
@@ -12,8 +12,6 @@ import { isSecretValue, type NameStrength } from './value.ts'
 /** Where a secret begins and ends, within the bytes that were given. */
 export type Place = { start: number; end: number }
 
-const BLOCK_TYPE = byteClass('0-9A-Z ')
-const BLOCK_GAP = byteClass('\\ \r\n"\'nrt')
 const BASE64 = byteClass('0-9a-zA-Z+/=')
 const PRINTABLE = byteClass('!-~')
 const NAME = byteClass('0-9a-zA-Z_."\'-')
@@ -23,23 +21,17 @@ const SPACE = byteClass(' \t\r\n')
 const VALUE_GAP = byteClass(' \t"\'')
 /** How a place for a password begins. */
 const PLACE = byteClass('$<{%')
-const [SPACE_BYTE, QUOTE, APOSTROPHE, AT_SIGN, HYPHEN, SLASH, COLON, EQUALS] = [
-  0x20, 0x22, 0x27, 0x40, 0x2d, 0x2f, 0x3a, 0x3d,
+const [SPACE_BYTE, QUOTE, APOSTROPHE, AT_SIGN, SLASH, COLON, EQUALS] = [
+  0x20, 0x22, 0x27, 0x40, 0x2f, 0x3a, 0x3d,
 ]
-const HYPHENS = byteClass('-')
-const BLOCK_TYPE_BYTES = 40
-const BLOCK_HYPHENS = 5
-const BLOCK_GAP_BYTES = 12
-const BLOCK_BODY_BYTES = 16
 const USERINFO_BYTES = 256
 const INDENT_BYTES = 16
 const DATA_NAME_BYTES = 128
 /** Of one line of data: a certificate is one. */
 const DATA_BYTES = 2_048
 const DATA_LEAST_BYTES = 12
-const PRIVATE = Uint8Array.from('PRIVATE KEY', (letter) => letter.charCodeAt(0))
 
-function run(bytes: Uint8Array, at: number, end: number, of: Uint8Array, most: number): number {
+export function run(bytes: Uint8Array, at: number, end: number, of: Uint8Array, most: number): number {
   const limit = Math.min(end, at + most)
   let next = at
   while (next < limit && of[bytes[next] ?? 0] === 1) next++
@@ -47,57 +39,8 @@ function run(bytes: Uint8Array, at: number, end: number, of: Uint8Array, most: n
 }
 
 /** Whether bytes that are yet to come could make a run longer that ends at `stop`. */
-function isOpen(stop: number, end: number, limit: number, isLast: boolean): boolean {
+export function isOpen(stop: number, end: number, limit: number, isLast: boolean): boolean {
   return stop === end && stop < limit && !isLast
-}
-
-function hasPrivateKey(bytes: Uint8Array, at: number, end: number): boolean {
-  for (let from = at; from + PRIVATE.length <= end; from++)
-    if (PRIVATE.every((letter, index) => bytes[from + index] === letter)) return true
-  return false
-}
-
-/** What a block is of, and the five hyphens behind it: where they end, `NO` or `MORE`. */
-function readBlockType(bytes: Uint8Array, at: number, end: number, isLast: boolean): number {
-  const type = run(bytes, at, end, BLOCK_TYPE, BLOCK_TYPE_BYTES)
-  const stop = run(bytes, type, end, HYPHENS, BLOCK_HYPHENS)
-  if (isOpen(stop, end, type + BLOCK_HYPHENS, isLast)) return MORE
-  return stop === type + BLOCK_HYPHENS ? stop : NO
-}
-
-/** Behind `-----BEGIN `: the header of a private key, and something of the key. `found` is the header. */
-export function readBlockHeader(
-  bytes: Uint8Array,
-  at: number,
-  end: number,
-  isLast: boolean,
-  found: Place,
-): number {
-  const stop = readBlockType(bytes, at, end, isLast)
-  if (stop < 0) return stop
-  if (!hasPrivateKey(bytes, at, stop)) return NO
-  const from = run(bytes, stop, end, BLOCK_GAP, BLOCK_GAP_BYTES)
-  const body = run(bytes, from, end, BASE64, BLOCK_BODY_BYTES)
-  if (isOpen(body, end, from + BLOCK_BODY_BYTES, isLast)) return MORE
-  // `Proc-Type: 4,ENCRYPTED` stands before some keys (RFC 1421).
-  const isField = body > from && (bytes[body] === COLON || bytes[body] === HYPHEN)
-  if (body < from + BLOCK_BODY_BYTES && !isField) return NO
-  found.end = stop
-  return 1
-}
-
-/** Behind `-----END `: the rest of the line. */
-export function readBlockEnd(
-  bytes: Uint8Array,
-  at: number,
-  end: number,
-  isLast: boolean,
-  found: Place,
-): number {
-  const stop = readBlockType(bytes, at, end, isLast)
-  if (stop < 0) return stop
-  found.end = stop
-  return 1
 }
 
 /** Behind `://`: the password of `user:password@`. */

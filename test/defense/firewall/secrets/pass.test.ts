@@ -130,6 +130,40 @@ t.test(
   },
 )
 
+t.test(
+  'a key block whose lines begin with something, as numbers, searches, patches and answers show it',
+  (t) => {
+    const lines = ['-----BEGIN PRIVATE KEY-----', ...KEY_BODY.trim().split('\n'), '-----END PRIVATE KEY-----']
+    const shown = (before: (number: number) => string, end = '\n') =>
+      lines.map((line, index) => before(index + 1) + line).join(end)
+    const path = `a_dir/${'deep/'.repeat(15)}key.pem`
+    const ways: [string, string][] = [
+      ['     1\t', shown((number) => `     ${number}\t`)],
+      [`${path}:9:`, shown((number) => `${path}${number === 1 ? ':9:' : `-${number + 8}-`}`)],
+      ['-', shown(() => '-')],
+      [' ', shown((number) => (number === 1 || number === lines.length ? ' ' : number % 2 ? '-' : '+'))],
+      ['> > ', shown(() => '> > ', '\r\n')],
+      ['# ', shown(() => '# ')],
+      ['web_1  | ', shown(() => 'web_1  | ')],
+    ]
+    for (const [before, text] of ways) {
+      const whole = `first line\n${text}\n{ last }\n`
+      const expected = `first line\n${before}[redacted:private-key]${text.endsWith('\r') ? '\r' : ''}\n{ last }\n`
+      for (const cuts of [[], [1], [7], [40, 3]])
+        t.equal(passed(whole, cuts).text, expected, `${before} by ${cuts}`)
+    }
+    for (const text of [
+      '> -----BEGIN PRIVATE KEY-----\n| MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw\n',
+      '> -----BEGIN PRIVATE KEY-----\n> it is how a key begins, and this none\n',
+      '1: -----BEGIN PRIVATE KEY-----\n22 { }\n',
+    ])
+      t.equal(passed(text).text, text)
+    const another = passed(`> ${lines[0]}\n> ${lines[1]}\n| not of it\n`).text
+    t.equal(another, '> [redacted:private-key]| not of it\n', 'it ends where a line begins otherwise')
+    t.end()
+  },
+)
+
 t.test('what is kept back is bounded, whatever comes', (t) => {
   for (const text of [
     'password="',

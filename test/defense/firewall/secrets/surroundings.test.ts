@@ -1,10 +1,9 @@
 /** Secrets that what stands around them tells: where they begin and end, and when more bytes are needed. */
 import t from 'tap'
+import { readBlockEnd, readBlockHeader } from '../../../../src/defense/firewall/secrets/key-block.ts'
 import { MORE, NO } from '../../../../src/defense/firewall/secrets/shape.ts'
 import {
   type Place,
-  readBlockEnd,
-  readBlockHeader,
   readCompared,
   readDataLine,
   readUserinfo,
