@@ -1,27 +1,32 @@
 /**
  * Control sequences of a terminal within output, taken out of the way of whoever looks for words and put back behind
  * it: `grep --color` and prompts stand in the middle of words.
- * Of ECMA-48: sequences of ESC with a final byte, CSI with its parameters, and the selection of a character set. What is
- * within a string (OSC, DCS) stays text, since it goes on to the terminal as that.
+ * Of ECMA-48: sequences of ESC with a final byte, CSI with its parameters, the selection of a character set, and OSC with
+ * its string: links and titles, of which the terminal shows nothing where they stand. Other strings (DCS, APC) stay text.
  * A sequence that does not end within its bound was none: its bytes are text.
  * Rules: ECMA-48 sections 5.3 to 5.5; docs/firewall.md.
  * @module
  */
-import { CONTROL_BYTES } from './limits.ts'
+import { CONTROL_BYTES, CONTROL_STRING_BYTES, CONTROLS_KEPT, CONTROLS_KEPT_BYTES } from './limits.ts'
 
 export type Controls = {
   /**
-   * Takes bytes apart: the text goes into `text`, whose length is given; what is no text is kept.
-   * @param text with room for the bytes and for CONTROL_BYTES
+   * Takes bytes apart: the text goes into `text`, whose length is given; what is no text is kept. It stops behind so many
+   * sequences, which are counted over all that comes, wherever it is cut.
+   * @param text with room for the bytes and for CONTROL_STRING_BYTES
    */
   take(bytes: Uint8Array, text: Uint8Array): number
+  /** Of the bytes that were to be taken last. */
+  readonly takenBytes: number
+  /** It stopped behind so many, and all of them are still kept: they are to be given. */
+  readonly isFull: boolean
   /** Nothing follows: a sequence that was begun is text. */
   finish(text: Uint8Array): number
   /** How much text stands before the next one that is kept; Infinity: none is. */
   readonly nextOffset: number
   /**
    * Puts those that stand before the text from `offset` on at `at` of the target, as many as there is room for, and keeps
-   * them no longer; how many bytes that were.
+   * them no longer; how many bytes that were. One with a string is given alone.
    */
   giveUpTo(offset: number, target: Uint8Array, at: number): number
   readonly keptCount: number
@@ -41,7 +46,9 @@ const ESC = 0x1b
 const NEAR_BYTES = 32
 const BYTES = 256
 /** Where a byte leads: beyond text, into a sequence, or it was none. */
-const [TEXT, ESCAPE, SEQUENCE, SET, NONE] = [0, 1, 2, 3, 4]
+const [TEXT, ESCAPE, SEQUENCE, SET, STRING, STRING_END, NONE] = [0, 1, 2, 3, 4, 5, 6]
+const STRING_OPENER = 0x5d
+const BEL = 0x07
 
 /** By `phase * BYTES + byte`. */
 const NEXT = new Uint8Array(NONE * BYTES).fill(NONE)
@@ -51,12 +58,21 @@ function lead(phase: number, from: number, to: number, next: number): void {
 lead(ESCAPE, 0x30, 0x7e, TEXT)
 lead(ESCAPE, 0x20, 0x2f, SET)
 lead(ESCAPE, 0x5b, 0x5b, SEQUENCE)
-// What begins a string, whose content is text: DCS, SOS, OSC, PM, APC.
-for (const opener of [0x50, 0x58, 0x5d, 0x5e, 0x5f]) lead(ESCAPE, opener, opener, NONE)
+// What begins a string, whose content is text: DCS, SOS, PM, APC.
+for (const opener of [0x50, 0x58, 0x5e, 0x5f]) lead(ESCAPE, opener, opener, NONE)
+lead(ESCAPE, STRING_OPENER, STRING_OPENER, STRING)
+// A line never ends in one: what has begun without an end is told from text there.
+lead(STRING, 0x20, 0xff, STRING)
+lead(STRING, BEL, BEL, TEXT)
+lead(STRING, ESC, ESC, STRING_END)
+lead(STRING_END, 0x5c, 0x5c, TEXT)
 lead(SEQUENCE, 0x20, 0x3f, SEQUENCE)
 lead(SEQUENCE, 0x40, 0x7e, TEXT)
 lead(SET, 0x20, 0x2f, SET)
 lead(SET, 0x30, 0x7e, TEXT)
+
+/** Whether a sequence holds a string, by where it begins. */
+export const isString = (bytes: Uint8Array, at: number): boolean => bytes[at + 1] === STRING_OPENER
 
 export function createControls(findByte: FindByte = findByteAlone): Controls {
   let phase = TEXT
@@ -70,6 +86,9 @@ export function createControls(findByte: FindByte = findByteAlone): Controls {
   let given = 0
   let length = 0
   let textBytes = 0
+  let takenBytes = 0
+  /** Since it stopped last. */
+  let [count, countedBytes] = [0, 0]
 
   const endOf = (number: number): number => (number < 0 ? 0 : (ends[number] ?? 0))
 
@@ -85,6 +104,23 @@ export function createControls(findByte: FindByte = findByteAlone): Controls {
     store.set(rest)
   }
 
+  const isAtBound = (): boolean => count >= CONTROLS_KEPT || countedBytes >= CONTROLS_KEPT_BYTES
+
+  function begin(): void {
+    store[endOf(ends.length - 1)] = ESC
+    length = 1
+    phase = ESCAPE
+  }
+
+  function end(at: number): void {
+    ends.push(at)
+    offsets.push(textBytes)
+    count++
+    countedBytes += length
+    length = 0
+  }
+
+  /** What has begun was none. */
   function release(text: Uint8Array, at: number): number {
     const from = endOf(ends.length - 1)
     for (let index = 0; index < length; index++) text[at + index] = store[from + index] ?? 0
@@ -98,9 +134,10 @@ export function createControls(findByte: FindByte = findByteAlone): Controls {
   return {
     take(bytes, text) {
       makeRoom(bytes.length)
+      if (isAtBound()) count = countedBytes = 0
       let out = 0
       let at = 0
-      while (at < bytes.length) {
+      while (at < bytes.length && !isAtBound()) {
         if (phase === TEXT) {
           const from = at
           const end = Math.min(bytes.length, at + NEAR_BYTES)
@@ -115,29 +152,39 @@ export function createControls(findByte: FindByte = findByteAlone): Controls {
           }
           textBytes += at - from
           if (at++ === bytes.length) break
-          store[endOf(ends.length - 1)] = ESC
-          length = 1
-          phase = ESCAPE
+          begin()
         }
-        let end = endOf(ends.length - 1) + length
+        let to = endOf(ends.length - 1) + length
         while (at < bytes.length && phase !== TEXT) {
           const byte = bytes[at] as number
-          const now = length === CONTROL_BYTES ? NONE : (NEXT[phase * BYTES + byte] as number)
+          const most = phase < STRING ? CONTROL_BYTES : CONTROL_STRING_BYTES
+          const now = length === most ? NONE : (NEXT[phase * BYTES + byte] as number)
           if (now === NONE) {
+            const isBegun = phase === STRING_END
             out = release(text, out)
-            break
+            if (!isBegun) break
+            // Its last byte begins another one.
+            out--
+            textBytes--
+            begin()
+            to = endOf(ends.length - 1) + length
+            continue
           }
-          store[end++] = byte
+          store[to++] = byte
           length++
           at++
           phase = now
-          if (now !== TEXT) continue
-          ends.push(end)
-          offsets.push(textBytes)
-          length = 0
+          if (now === TEXT) end(to)
         }
       }
+      takenBytes = Math.min(at, bytes.length)
       return out
+    },
+    get takenBytes() {
+      return takenBytes
+    },
+    get isFull() {
+      return isAtBound() && ends.length - given >= count
     },
     finish: (text) => release(text, 0),
     get nextOffset() {
@@ -151,7 +198,12 @@ export function createControls(findByte: FindByte = findByteAlone): Controls {
       for (; given < ends.length && (offsets[given] as number) <= offset; given++) {
         const end = ends[given] as number
         if (end > most) break
+        const isAlone = isString(store, to)
+        if (isAlone && to > from) break
         to = end
+        if (!isAlone) continue
+        given++
+        break
       }
       if (to - from > CONTROL_BYTES) target.set(store.subarray(from, to), at)
       else for (let index = from; index < to; index++) target[at + index - from] = store[index] as number

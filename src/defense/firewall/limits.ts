@@ -36,8 +36,14 @@ export const JSON_HEAD_BYTES = 2_048
 export const SCREEN_WORK_BYTES = 98_304
 /** A control sequence: what is longer is text. */
 export const CONTROL_BYTES = 64
-/** Control sequences that wait for the text before them to go on. */
+/** One that holds a string: terminals take links of 2,083 bytes. */
+export const CONTROL_STRING_BYTES = 2_304
+/**
+ * Control sequences that wait for the text before them to go on, and their bytes: twice of each at the most, and then they
+ * go on before it.
+ */
 export const CONTROLS_KEPT = 1_024
+export const CONTROLS_KEPT_BYTES = 16_384
 /** Secrets of one stream that the sealed record keeps, and the bytes of each. */
 export const SECRETS_REMEMBERED = 16
 export const SECRET_REMEMBERED_BYTES = 256

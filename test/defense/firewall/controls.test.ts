@@ -2,12 +2,12 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type Controls, createControls } from '../../../src/defense/firewall/controls.ts'
-import { CONTROL_BYTES } from '../../../src/defense/firewall/limits.ts'
+import { CONTROL_BYTES, CONTROL_STRING_BYTES, CONTROLS_KEPT } from '../../../src/defense/firewall/limits.ts'
 
 const text = new Uint8Array(4_096)
 
 function given(controls: Controls): string {
-  const target = new Uint8Array(CONTROL_BYTES + 1)
+  const target = new Uint8Array(CONTROL_STRING_BYTES + 1)
   return Buffer.from(target.subarray(1, 1 + controls.giveUpTo(controls.nextOffset, target, 1))).toString(
     'latin1',
   )
@@ -18,7 +18,7 @@ function apart(input: string, cut = input.length): { text: string; at: [number, 
   const controls = createControls()
   const bytes = Buffer.from(input, 'latin1')
   let out = ''
-  for (let at = 0; at < bytes.length; at += cut)
+  for (let at = 0; at < bytes.length; at += controls.takenBytes)
     out += Buffer.from(text.subarray(0, controls.take(bytes.subarray(at, at + cut), text))).toString('latin1')
   out += Buffer.from(text.subarray(0, controls.finish(text))).toString('latin1')
   const at: [number, string][] = []
@@ -45,9 +45,59 @@ t.test('colours, cursors, modes, and character sets', (t) => {
   t.end()
 })
 
-t.test('what is within a string is text, and what is no sequence too', (t) => {
-  const title = '\x1b]0;a title\x07'
-  t.strictSame(apart(`${title}x`), { text: `${title}x`, at: [] })
+t.test('links and titles, whichever way they end', (t) => {
+  for (const string of [
+    '\x1b]0;a title\x07',
+    '\x1b]8;;file://host/a%20b\x1b\\',
+    '\x1b]2;na\xc3\xafve\x07',
+    '\x1b]\x07',
+  ])
+    t.strictSame(apart(`a${string}b\x1b[1m`), {
+      text: 'ab',
+      at: [
+        [1, string],
+        [2, '\x1b[1m'],
+      ],
+    })
+  t.strictSame(
+    apart('\x1b[1m\x1b[2m\x1b]0;t\x07\x1b]0;u\x07x'),
+    {
+      text: 'x',
+      at: [
+        [0, '\x1b[1m\x1b[2m'],
+        [0, '\x1b]0;t\x07'],
+        [0, '\x1b]0;u\x07'],
+      ],
+    },
+    'a string is given alone',
+  )
+  for (const none of ['\x1b]0;a line\n', '\x1b]0;nothing follows', '\x1b]0;nothing follows\x1b'])
+    t.strictSame(apart(`${none}`), { text: none, at: [] })
+  t.strictSame(apart('\x1b]0;x\x1b[1my'), { text: '\x1b]0;xy', at: [[5, '\x1b[1m']] }, 'one that breaks off')
+  const most = `\x1b]0;${'x'.repeat(CONTROL_STRING_BYTES - 5)}\x07`
+  t.strictSame(apart(most), { text: '', at: [[0, most]] })
+  const long = most.replace('x', 'xx')
+  t.strictSame(apart(long), { text: long, at: [] })
+  t.end()
+})
+
+t.test('it stops behind so many sequences, the same wherever they are cut', (t) => {
+  const bytes = Buffer.from('\x1b[m'.repeat(3 * CONTROLS_KEPT))
+  for (const cut of [1, 2, 7, 4_000, bytes.length]) {
+    const controls = createControls()
+    const stops: number[] = []
+    for (let at = 0; at < bytes.length; at += controls.takenBytes) {
+      controls.take(bytes.subarray(at, at + cut), text)
+      if (controls.isFull) stops.push(at + controls.takenBytes)
+    }
+    t.strictSame(stops, [3 * CONTROLS_KEPT, 6 * CONTROLS_KEPT, 9 * CONTROLS_KEPT], `by ${cut}`)
+  }
+  t.end()
+})
+
+t.test('what is within other strings is text, and what is no sequence too', (t) => {
+  const setting = '\x1bP$q"p\x1b\\'
+  t.strictSame(apart(`${setting}x`), { text: `${setting.slice(0, -2)}x`, at: [[6, '\x1b\\']] })
   t.strictSame(apart('\x1b\x01x'), { text: '\x1b\x01x', at: [] })
   t.strictSame(apart('x\x1b'), { text: 'x\x1b', at: [] }, 'nothing follows')
   const long = `\x1b[${'1'.repeat(CONTROL_BYTES)}m`
@@ -68,6 +118,8 @@ t.test('the same wherever it is cut, and nothing is lost', (t) => {
     '[',
     '\x1b[1m',
     '\x1b]',
+    '\\',
+    '\n',
     '(',
     '\x07',
     ';',

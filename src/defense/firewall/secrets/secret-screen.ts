@@ -1,15 +1,16 @@
 /**
  * Secrets in one stream of output: they are hidden wherever control sequences of a terminal stand in them. Bytes go on in
  * the order in which they came;
- * the sequences within a secret stand behind what stands for it.
+ * the sequences within a secret stand behind what stands for it, and too many of them before it. What links and titles say
+ * is looked through as well, each by itself.
  * Bounded: what is kept of text and of sequences, and what is remembered of findings.
  * Rules: docs/firewall.md; jerry.md L4-C03, JF-080 to 082.
  * @module
  */
-import { type Controls, createControls, type FindByte, findByteAlone } from '../controls.ts'
+import { type Controls, createControls, type FindByte, findByteAlone, isString } from '../controls.ts'
+import { KEY_WORD_START, scanKeyWords } from '../key-words.ts'
 import {
-  CONTROL_BYTES,
-  CONTROLS_KEPT,
+  CONTROL_STRING_BYTES,
   SCREEN_WORK_BYTES,
   SECRET_REMEMBERED_BYTES,
   SECRETS_REMEMBERED,
@@ -42,6 +43,8 @@ export type SecretScreen = {
 
 const ESC = 0x1b
 const SHORT_BYTES = 64
+/** Nothing goes on over it: a line ends, and a byte that is in nothing. */
+const BETWEEN_STRINGS = new Uint8Array([0x0a, 0x00])
 
 type Found = {
   count: number
@@ -58,13 +61,43 @@ export function createSecretScreens(
   const work = new Uint8Array(SCREEN_WORK_BYTES)
   const text = new Uint8Array(SCREEN_WORK_BYTES)
   const out = new Uint8Array(SCREEN_WORK_BYTES)
+  // Strings are looked through while the pass is at work.
+  const stringWork = new Uint8Array(2 * CONTROL_STRING_BYTES)
   const lent = { text, out, findByte }
-  return { open: () => createSecretScreen(createSecretPass(tables, work), createControls(findByte), lent) }
+  return {
+    open: () =>
+      createSecretScreen(
+        createSecretPass(tables, work),
+        createStringScreen(tables, stringWork),
+        createControls(findByte),
+        lent,
+      ),
+  }
+}
+
+/** Hides secrets in one string after the other. False: none begins there, and it goes on as it is. */
+function createStringScreen(
+  tables: SecretTables,
+  work: Uint8Array,
+): (bytes: Uint8Array, emit: Emit) => boolean {
+  let pass: SecretPass | undefined
+  return (bytes, emit) => {
+    const start = { state: KEY_WORD_START }
+    if (scanKeyWords(tables.words, tables.begins, bytes, 0, bytes.length, start) === bytes.length)
+      return false
+    pass ??= createSecretPass(tables, work)
+    pass.push(BETWEEN_STRINGS, () => {})
+    // What is left of it is put where it lies.
+    pass.push(bytes.slice(), emit)
+    pass.finish(emit)
+    return true
+  }
 }
 
 /** `text` and `out` are lent to one call at a time. */
 function createSecretScreen(
   pass: SecretPass,
+  hideInString: (bytes: Uint8Array, emit: Emit) => boolean,
   controls: Controls,
   { text, out, findByte }: { text: Uint8Array; out: Uint8Array; findByte: FindByte },
 ): SecretScreen {
@@ -72,23 +105,22 @@ function createSecretScreen(
   /** Of `out`, what is put together and has not gone on. */
   let woven = 0
 
-  function remember(span: Span, secret: Uint8Array): void {
+  function remember({ kind }: Span, secret: Uint8Array, offset: number, isLate: boolean): void {
     found ??= { count: 0, late: 0, kinds: new Map(), secrets: [] }
     found.count++
-    if (span.start < pass.passedBytes) found.late++
-    found.kinds.set(span.kind, (found.kinds.get(span.kind) ?? 0) + 1)
+    if (isLate) found.late++
+    found.kinds.set(kind, (found.kinds.get(kind) ?? 0) + 1)
     if (found.secrets.length >= SECRETS_REMEMBERED) return
-    found.secrets.push({
-      kind: span.kind,
-      offset: span.start,
-      secret: secret.slice(0, SECRET_REMEMBERED_BYTES),
-    })
+    found.secrets.push({ kind, offset, secret: secret.slice(0, SECRET_REMEMBERED_BYTES) })
   }
+
+  const rememberText = (span: Span, secret: Uint8Array): void =>
+    remember(span, secret, span.start, span.start < pass.passedBytes)
 
   /** Without sequences: as it comes. */
   function plain(emit: (bytes: Uint8Array) => void): Emit {
     return (bytes, _offset, span, secret) => {
-      if (span !== undefined && secret !== undefined) remember(span, secret)
+      if (span !== undefined && secret !== undefined) rememberText(span, secret)
       emit(bytes)
     }
   }
@@ -111,9 +143,19 @@ function createSecretScreen(
 
   /** The sequences that stand before the text from `offset` on. */
   function putControls(offset: number, emit: (bytes: Uint8Array) => void): void {
-    while (controls.nextOffset <= offset) {
-      if (woven + CONTROL_BYTES > out.length) flush(emit)
-      woven += controls.giveUpTo(offset, out, woven)
+    for (let at = controls.nextOffset; at <= offset; at = controls.nextOffset) {
+      if (woven + CONTROL_STRING_BYTES > out.length) flush(emit)
+      const end = woven + controls.giveUpTo(offset, out, woven)
+      const isAsItIs = !isString(out, woven) || !hideInString(out.subarray(woven, end), ofString(at, emit))
+      if (isAsItIs) woven = end
+    }
+  }
+
+  /** What is left of a string that stood at `offset`. */
+  function ofString(offset: number, emit: (bytes: Uint8Array) => void): Emit {
+    return (bytes, _offset, span, secret) => {
+      if (span !== undefined && secret !== undefined) remember(span, secret, offset, false)
+      put(bytes, 0, bytes.length, emit)
     }
   }
 
@@ -122,7 +164,7 @@ function createSecretScreen(
     return (bytes, offset, span, secret) => {
       putControls(offset, emit)
       if (span !== undefined && secret !== undefined) {
-        remember(span, secret)
+        rememberText(span, secret)
         return put(bytes, 0, bytes.length, emit)
       }
       const end = offset + bytes.length
@@ -148,27 +190,35 @@ function createSecretScreen(
       pass.push(bytes, plain(emit))
       return
     }
-    const length = controls.take(bytes, text)
-    pass.push(text.subarray(0, length), weaving(emit))
-    endWeaving(pass.passedBytes, emit)
-    if (controls.keptCount > CONTROLS_KEPT) goOn('long', emit)
+    for (let at = 0; at < bytes.length; at += controls.takenBytes) {
+      const length = controls.take(at === 0 ? bytes : bytes.subarray(at), text)
+      pass.push(text.subarray(0, length), weaving(emit))
+      // Too many wait for a text that waits itself: it is not let through for them.
+      endWeaving(controls.isFull ? Number.MAX_SAFE_INTEGER : pass.passedBytes, emit)
+    }
+  }
+
+  function endControls(emit: (bytes: Uint8Array) => void): void {
+    const length = controls.finish(text)
+    if (length > 0) pass.push(text.subarray(0, length), weaving(emit))
   }
 
   function goOn(pause: Pause, emit: (bytes: Uint8Array) => void): void {
+    // Whoever reads may wait for what follows a string without an end.
+    if (pause === 'long') endControls(emit)
     pass.pause(pause, weaving(emit))
     endWeaving(pass.passedBytes, emit)
   }
 
   return {
     push(bytes, emit) {
-      const most = text.length - CONTROL_BYTES
+      const most = text.length - CONTROL_STRING_BYTES
       for (let at = 0; at < bytes.length; at += most)
         pushSome(bytes.length <= most ? bytes : bytes.subarray(at, at + most), emit)
     },
     pause: goOn,
     finish(emit) {
-      const length = controls.finish(text)
-      if (length > 0) pass.push(text.subarray(0, length), weaving(emit))
+      endControls(emit)
       pass.finish(weaving(emit))
       endWeaving(Number.MAX_SAFE_INTEGER, emit)
     },

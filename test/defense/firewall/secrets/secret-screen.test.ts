@@ -29,6 +29,53 @@ t.test('colours in a secret do not save it, and stand behind what stands for it'
   t.end()
 })
 
+t.test('so many colours in a secret that they are not kept stand before it, wherever it is cut', (t) => {
+  for (const count of [CONTROLS_KEPT - 1, CONTROLS_KEPT, 2 * CONTROLS_KEPT + 6]) {
+    const input = `a ${TOKEN.slice(0, 30)}${'\x1b[m'.repeat(count)}${TOKEN.slice(30)} b\n`
+    const whole = through(input)
+    t.equal(whole.replaceAll('\x1b[m', ''), 'a [redacted:github-token] b\n', `${count}`)
+    t.equal(whole.length, input.length - TOKEN.length + '[redacted:github-token]'.length)
+    for (const cut of [1, 7, 64, 1_000, 3_000]) t.ok(through(input, cut) === whole, `${count} by ${cut}`)
+  }
+  t.end()
+})
+
+t.test('links and titles do not take a secret apart, and hide none', (t) => {
+  const link = (to: string) => `\x1b]8;;${to}\x1b\\`
+  const split = `a ${TOKEN.slice(0, 9)}${link('http://h/x')}${TOKEN.slice(9)}${link('')} b\n`
+  const titled = `\x1b]0;is ${TOKEN}\x07$ ls\n${link(`https://bob:s3cr3tpw@h/${TOKEN}`)}name${link('')}\n`
+  const block = `\x1b]0;-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0\x07\x1b]0;MII is a title\x07.\n`
+  const cases: [string, string][] = [
+    [split, `a [redacted:github-token]${link('http://h/x')}${link('')} b\n`],
+    [
+      titled,
+      `\x1b]0;is [redacted:github-token]\x07$ ls\n${link('https://bob:[redacted:url-password]@h/[redacted:github-token]')}name${link('')}\n`,
+    ],
+    [block, '\x1b]0;[redacted:private-key]\x07\x1b]0;MII is a title\x07.\n'],
+  ]
+  for (const [input, expected] of cases)
+    for (const cut of [1, 3, 50, 1_000]) t.equal(through(input, cut), expected, `by ${cut}`)
+  const screen = screens.open()
+  through(`\x1b]0;${TOKEN}\x07`, 1, screen)
+  t.match(screen.findings, { count: 1, late: 0, secrets: [{ kind: 'github-token', offset: 0 }] })
+  t.end()
+})
+
+t.test('a string without an end waits for it no longer than a token does', (t) => {
+  const screen = screens.open()
+  let out = ''
+  const emit = (bytes: Uint8Array) => {
+    out += Buffer.from(bytes).toString('latin1')
+  }
+  screen.push(Buffer.from('\x1b]R and then'), emit)
+  for (const pause of ['moment', 'while'] as const) screen.pause(pause, emit)
+  t.equal(out, '')
+  screen.pause('long', emit)
+  t.equal(out, '\x1b]R and then')
+  t.notOk(screen.isKeeping)
+  t.end()
+})
+
 t.test('without a secret everything is as it was, wherever it is cut', (t) => {
   const pieces = [
     'ls\n',
@@ -37,6 +84,8 @@ t.test('without a secret everything is as it was, wherever it is cut', (t) => {
     ' tok',
     'en = ',
     '\x1b]0;title\x07',
+    '\x1b]8;;',
+    'token=\x1b\\',
     'x',
     '"',
     '\r\n',
