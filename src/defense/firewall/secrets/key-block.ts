@@ -38,48 +38,54 @@ function readBlockType(bytes: Uint8Array, at: number, end: number, isLast: boole
   return stop === type + BLOCK_HYPHENS ? stop : NO
 }
 
-/** What stands before `end` in its line, without what varies: lines that have the same there begin alike. */
-function linePrefix(bytes: Uint8Array, end: number): Uint8Array {
+/** Where the line begins that `end` is in, or so many bytes before. */
+function lineStart(bytes: Uint8Array, end: number): number {
   const least = Math.max(0, end - LINE_PREFIX_BYTES)
   let start = end
   while (start > least && bytes[start - 1] !== LF) start--
-  return bytes.slice(start, end).filter((byte) => VARYING[byte] === 0)
+  return start
 }
 
-/** What stands before each line of a block, as before its header; told a byte at a time. */
-function createPrefixReader(prefix: Uint8Array) {
+/** The next byte that does not vary, of what stands before a line. */
+function nextFixed(before: Uint8Array, at: number, end: number): number {
+  let next = at
+  while (next < end && VARYING[before[next] ?? 0] === 1) next++
+  return next
+}
+
+/**
+ * The block whose header begins at `start`: whether it goes on with a byte, asked of each in turn. What stands before the
+ * header stands before each line, but for what varies.
+ */
+export function createBlockBody(bytes: Uint8Array, start: number): (byte: number) => boolean {
+  const before = bytes.slice(lineStart(bytes, start), start)
   let [at, isOver] = [0, true]
-  return {
-    /** Whether the byte, or the end of the line before it, belongs to that. */
-    takes(byte: number): boolean {
-      if (byte === LF) {
-        at = 0
-        isOver = false
-      } else if (!isOver && byte === prefix[at]) at++
-      else isOver ||= VARYING[byte] === 0
-      return !isOver
-    },
-    isWhole: (): boolean => at === prefix.length,
+  return (byte) => {
+    if (byte === LF) {
+      at = nextFixed(before, 0, before.length)
+      isOver = false
+    } else if (!isOver && at < before.length && byte === before[at]) {
+      at = nextFixed(before, at + 1, before.length)
+    } else isOver ||= VARYING[byte] === 0
+    return !isOver || BLOCK[byte] === 1
   }
 }
 
-/** The block whose header begins at `start`: whether it goes on with a byte, asked of each in turn. */
-export function createBlockBody(bytes: Uint8Array, start: number): (byte: number) => boolean {
-  const prefix = createPrefixReader(linePrefix(bytes, start))
-  return (byte) => prefix.takes(byte) || BLOCK[byte] === 1
-}
-
-/** Behind the header and what stands before the next line: where its body begins, `NO` or `MORE`. */
+/** Behind the header and what stands before the next line: where that has its text, `NO` or `MORE`. */
 function readNextLine(bytes: Uint8Array, start: number, stop: number, end: number, isLast: boolean): number {
-  const gap = bytes.subarray(stop, run(bytes, stop, end, BLOCK_GAP, BLOCK_GAP_BYTES))
-  const line = stop + gap.indexOf(LF)
-  if (line < stop) return NO
-  const prefix = createPrefixReader(linePrefix(bytes, start))
-  const limit = Math.min(end, line + 1 + LINE_PREFIX_BYTES)
-  let from = line
-  while (from < limit && prefix.takes(bytes[from] ?? 0)) from++
-  if (isOpen(from, end, line + 1 + LINE_PREFIX_BYTES, isLast)) return MORE
-  return prefix.isWhole() ? from : NO
+  const gap = run(bytes, stop, end, BLOCK_GAP, BLOCK_GAP_BYTES)
+  let from = stop
+  while (from < gap && bytes[from] !== LF) from++
+  if (from++ === gap) return NO
+  const most = from + LINE_PREFIX_BYTES
+  const limit = Math.min(end, most)
+  let before = nextFixed(bytes, lineStart(bytes, start), start)
+  for (; from < limit; from++) {
+    if (before < start && bytes[from] === bytes[before]) before = nextFixed(bytes, before + 1, start)
+    else if (VARYING[bytes[from] ?? 0] === 0) break
+  }
+  if (isOpen(from, end, most, isLast)) return MORE
+  return before === start ? from : NO
 }
 
 /** Whether a key begins at `from`, or one of the fields before some (`Proc-Type: 4,ENCRYPTED`, RFC 1421). */
