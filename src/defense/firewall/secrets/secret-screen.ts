@@ -43,8 +43,8 @@ export type SecretScreen = {
 
 const ESC = 0x1b
 const SHORT_BYTES = 64
-/** Nothing goes on over it: a line ends, and a byte that is in nothing. */
-const BETWEEN_STRINGS = new Uint8Array([0x0a, 0x00])
+/** Everything ends there, and nothing waits for what follows: a line ends, and a byte that is in nothing. */
+const BEHIND_STRING = new Uint8Array([0x0a, 0x00])
 
 type Found = {
   count: number
@@ -80,16 +80,23 @@ function createStringScreen(
   tables: SecretTables,
   work: Uint8Array,
 ): (bytes: Uint8Array, emit: Emit) => boolean {
+  const lines = new Uint8Array(CONTROL_STRING_BYTES + BEHIND_STRING.length)
+  const now = { state: KEY_WORD_START }
   let pass: SecretPass | undefined
   return (bytes, emit) => {
-    const start = { state: KEY_WORD_START }
-    if (scanKeyWords(tables.words, tables.begins, bytes, 0, bytes.length, start) === bytes.length)
-      return false
+    now.state = KEY_WORD_START
+    if (scanKeyWords(tables.words, tables.begins, bytes, 0, bytes.length, now) === bytes.length) return false
     pass ??= createSecretPass(tables, work)
-    pass.push(BETWEEN_STRINGS, () => {})
-    // What is left of it is put where it lies.
-    pass.push(bytes.slice(), emit)
-    pass.finish(emit)
+    const end = pass.passedBytes + bytes.length
+    const within: Emit = (piece, offset, span, secret) => {
+      if (offset >= end) return
+      emit(span === undefined ? piece.subarray(0, end - offset) : piece, offset, span, secret)
+    }
+    // Copied: what is left of it is put where it lies.
+    lines.set(bytes)
+    lines.set(BEHIND_STRING, bytes.length)
+    pass.push(lines.subarray(0, bytes.length + BEHIND_STRING.length), within)
+    if (pass.keptBytes > 0) pass.finish(within)
     return true
   }
 }
