@@ -16,6 +16,9 @@ import type { Caller } from './calls/caller.ts'
 import type { OnWaiting } from './calls/waiting.ts'
 import type { Outcome } from './operator-client.ts'
 
+/** As with a handoff. */
+const MARKED_PERMILLE = 700
+
 export type Envelope = {
   readonly id: string
   readonly session: string
@@ -35,6 +38,9 @@ export type TakenEnvelope = Envelope & {
   readonly bytes: Uint8Array
   /** AGENT_HANDOFF. */
   readonly source: string
+  /** Per mille of certainty that it gives orders to whoever reads it; it is marked from 700 on. */
+  readonly injection: number
+  readonly isMarked: boolean
 }
 export type QuarantinedEnvelope = {
   readonly name: string
@@ -133,7 +139,8 @@ export function createIntentClient(call: Caller['call']): IntentClient {
           'INTENT_REJECTED',
           'The envelope is not what its digest says, so it was changed on its way: do not use it, and tell the operator of the device.',
         )
-      return { ...envelope, bytes, source: first.content_source }
+      const { content_source: source, injection } = first
+      return { ...envelope, bytes, source, injection, isMarked: injection >= MARKED_PERMILLE }
     },
     async quarantine() {
       const all: QuarantinedEnvelope[] = []

@@ -67,6 +67,12 @@ export const envelopeContent = message('EnvelopeContent', {
   entry: required(1, envelopeEntry),
   piece: required(2, bytes(0, CHUNK_BYTES), 'from the offset on'),
   content_source: required(3, text(32), 'AGENT_HANDOFF: an agent wrote it, never its reader or the device'),
+  injection: defaulted(
+    4,
+    unsigned(1_000),
+    0,
+    'per mille of certainty that it gives orders; marked from 700 on',
+  ),
 })
 export type EnvelopeContent = MessageValue<typeof envelopeContent>
 

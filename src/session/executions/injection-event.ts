@@ -62,21 +62,27 @@ function ruling({ screened }: Execution): 'flagged' | 'released' | 'withheld' {
 
 /** @param sealed the digest of what was sealed */
 export function injectionEvent(execution: Execution, sealed: string): AuditEvent {
-  const all = suspicionsOf(execution)
-  const windows = windowsOf(execution)
   return {
     type: 'injection',
     what: ruling(execution),
     ...namedBy(execution),
-    windows: all.reduce((sum, { flagged }) => sum + flagged, 0),
-    permille: Math.max(...all.map(({ most }) => most)),
-    patterns: namesIn(windows, 'patterns').join(' '),
-    techniques: namesIn(windows, 'techniques').join(' '),
+    ...suspectedOf(suspicionsOf(execution)),
     withheld_bytes: (execution.screened?.screens ?? []).reduce(
       (sum, { withheldBytes }) => sum + withheldBytes,
       0,
     ),
     facts: sealed,
+  }
+}
+
+/** How much, how sure, and by what. */
+export function suspectedOf(all: readonly Suspicions[]) {
+  const windows = all.flatMap((one) => one.windows)
+  return {
+    windows: all.reduce((sum, { flagged }) => sum + flagged, 0),
+    permille: Math.max(...all.map(({ most }) => most)),
+    patterns: namesIn(windows, 'patterns').join(' '),
+    techniques: namesIn(windows, 'techniques').join(' '),
   }
 }
 

@@ -28,24 +28,26 @@ export function hiddenIn({ screened }: Execution): Hidden | undefined {
 
 /** @param sealed the digest of what was sealed */
 export function redactedEvent(execution: Execution, sealed: string): AuditEvent {
+  return {
+    type: 'redacted',
+    ...namedBy(execution),
+    ...countedIn(findingsOf(execution.screened?.screens ?? [])),
+    facts: sealed,
+  }
+}
+
+/** Of which kinds, and how many. */
+export function countedIn(all: readonly SecretFindings[]) {
   const kinds: Record<string, number> = {}
   let [secrets, late] = [0, 0]
-  for (const found of findingsOf(execution.screened?.screens ?? [])) {
+  for (const found of all) {
     secrets += found.count
     late += found.late
     for (const [kind, count] of found.kinds)
       if (kind in kinds || Object.keys(kinds).length < REDACTED_KINDS)
         kinds[kind] = (kinds[kind] ?? 0) + count
   }
-  return {
-    type: 'redacted',
-    ...namedBy(execution),
-    secrets,
-    kinds,
-    canaries: kinds['canary'] ?? 0,
-    late,
-    facts: sealed,
-  }
+  return { secrets, kinds, canaries: kinds['canary'] ?? 0, late }
 }
 
 function findingsOf(screens: readonly Screen[]): SecretFindings[] {

@@ -16,6 +16,7 @@ import { outcome } from '../../wire/messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
 import { type Call, type Peer, sessionOf } from '../common/peer.ts'
 import { failPermitted, mistake, permitted } from '../decisions/permitted.ts'
+import { readEnvelope } from './read-envelope.ts'
 
 const CONTENT_SOURCE = 'AGENT_HANDOFF'
 const OFF =
@@ -153,12 +154,20 @@ function take(peer: Peer, call: Call): void {
         'INTENT_REJECTED',
         'The envelope is not what was accepted: its file was changed or taken away on the device; ask its sender for a new one.',
       )
+    const { isWithheld, injection } = readEnvelope(peer, id, given.bytes, !given.of.isTaken)
+    if (isWithheld)
+      return peer.connection.fail(
+        call.streamId,
+        'INTENT_REJECTED',
+        'The envelope holds what this device keeps secret, so it is given to nobody; ask its sender for one without it.',
+      )
     peer.connection.end(
       call.streamId,
       n.envelopeContent.encode({
         entry: entryOf(given.of) as never,
         piece: given.bytes.slice(offset, offset + CHUNK_BYTES),
         content_source: CONTENT_SOURCE,
+        injection,
       }),
     )
   })
