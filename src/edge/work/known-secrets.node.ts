@@ -61,10 +61,15 @@ function namesIn(directory: string, fits: (name: string) => boolean): string[] {
 const settingsIn = (root: string): string[] =>
   namesIn(root, (name) => SETTINGS_NAME.test(name)).map((name) => join(root, name))
 
+/** Private keys of the daemon: of its record, of which each epoch has its own, of its connections, and as a sender. */
+const keysIn = (stateDirectory: string): string[] =>
+  [stateDirectory, join(stateDirectory, 'intent')].flatMap((directory) =>
+    namesIn(directory, (name) => name.endsWith('.key')).map((name) => join(directory, name)),
+  )
+
 /** Raw keys, and the lines of a PEM file's body: each is told where it is printed without the rest. */
-function ownKeys(directory: string): Uint8Array[] {
-  const paths = namesIn(directory, (name) => name.endsWith('.key')).map((name) => join(directory, name))
-  return paths.flatMap((path) => {
+function ownKeys(stateDirectory: string): Uint8Array[] {
+  return keysIn(stateDirectory).flatMap((path) => {
     const bytes = settingsAt(path)
     if (bytes?.length === KEY_FILE_BYTES) return [bytes]
     return bytesOf(linesAt(path).filter((line) => PEM_LINE.test(line)))
@@ -86,9 +91,14 @@ function secretsIn(path: string, tables: SecretTables): Uint8Array[] {
 }
 
 /** Whatever changes when one of the files does: to be asked again and again. */
-export function knownMark({ secretsFile, canariesFile, workspaceRoot }: KnownPlaces): string {
+export function knownMark({
+  secretsFile,
+  canariesFile,
+  stateDirectory,
+  workspaceRoot,
+}: Omit<KnownPlaces, 'environment'>): string {
   const named = [secretsFile, canariesFile].filter((path) => path !== null)
-  const paths = [...named, ...settingsIn(workspaceRoot)]
+  const paths = [...named, ...keysIn(stateDirectory), ...settingsIn(workspaceRoot)]
   const marks = paths.map((path) => {
     try {
       const { ino, size, mtimeMs } = lstatSync(path)

@@ -71,6 +71,24 @@ t.test(
   },
 )
 
+t.test(
+  'the keys of every epoch of the record, also of one that begins, and of the device as a sender',
+  (t) => {
+    const where = places(t)
+    mkdirSync(join(where.stateDirectory, 'intent'))
+    const key = (letter: string) => `${letter.repeat(4)}0123456789abcdef0123456789ab`
+    const add = (name: string, letter: string) => writeFileSync(join(where.stateDirectory, name), key(letter))
+    add('audit-0.key', 'p')
+    add('intent/device.key', 'q')
+    const before = knownMark(where)
+    t.strictSame(known(where), [key('p'), key('q')])
+    add('audit-1.key', 'r')
+    t.not(knownMark(where), before, 'it is looked at again')
+    t.strictSame(known(where), [key('p'), key('r'), key('q')])
+    t.end()
+  },
+)
+
 t.test('the mark changes when a file does', (t) => {
   const where = places(t)
   const before = knownMark(where)
