@@ -51,6 +51,41 @@ t.test(
   },
 )
 
+t.test('in addresses and in JSON whatever a program escapes, and in hexadecimal of either case', (t) => {
+  const first = 'p@ss!word*(1)/&x~Kq7"\u00e9\ud83d\ude00'
+  const second = 'Zx9/Qw+Er7&Ty 5Ui3Op1'
+  const small = (text: string) => text.replace(/%../g, (escaped) => escaped.toLowerCase())
+  const ascii = (text: string) =>
+    text.replace(/[\u0080-\uffff]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  for (const secret of [first, second]) {
+    const address = encodeURIComponent(secret)
+    const strict = address.replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+    const json = JSON.stringify(secret).slice(1, -1)
+    const go = json.replaceAll('&', '\\u0026')
+    for (const form of [
+      ...[address, small(address), strict, small(strict), strict.replaceAll('%2F', '/')],
+      ...[strict.replaceAll('%20', '+'), strict.replaceAll('~', '%7E')],
+      ...[json, go, ascii(json), ascii(go), ascii(json.replaceAll('/', '\\/'))],
+      Buffer.from(secret)
+        .toString('hex')
+        .replace(/[a-f]/, (letter) => letter.toUpperCase()),
+    ])
+      for (const cut of [1, 7, 1_000])
+        t.equal(passed([secret], `a "${form}" b`, cut), `a "${GONE}" b`, `${form} by ${cut}`)
+    for (const other of [
+      ...[
+        small(address).slice(0, -2),
+        `${address.slice(0, -1)}%zz`,
+        json.slice(0, -1),
+        `${json.slice(0, -1)}\\u00zz`,
+      ],
+      `${json.slice(0, -1)}\\`,
+    ])
+      t.notOk(passed([secret], `a "${other}`).includes(GONE), other)
+  }
+  t.end()
+})
+
 t.test('what neighbours decide of Base64 is all that is left of it', (t) => {
   fc.assert(
     fc.property(
