@@ -116,7 +116,8 @@ function draftOf({ rooms }: Peer, handoff: Handoff): Draft {
     handoff: clean,
     artifacts: handoff.artifacts,
     hidden,
-    injection: rooms.readText.assess(freeText(handoff)),
+    // A name can be a sentence, too.
+    injection: rooms.readText.assess(`${freeText(handoff)}\n${handoff.taskId ?? ''}`),
   }
 }
 
@@ -186,6 +187,10 @@ export function sendHandoff(peer: Peer, call: Call): void {
   const { content } = call.message.value as { content: Uint8Array }
   const read = readHandoff(content)
   if (!read.ok) return malformed(read.problem)
+  // Hidden it would be no name any more, and the next one along the chain could not say it.
+  const { taskId = '' } = read.handoff
+  if (peer.rooms.readText.hide(taskId).hidden > 0)
+    return malformed('task_id holds a secret: give the task another name')
   const draft = draftOf(peer, read.handoff)
   const { instance = '' } = peer.session ?? {}
   if (utf8Length(textOf(draft.handoff, instance, null)) > DELIVERED_BYTES - 64)

@@ -88,6 +88,16 @@ t.test('whatever a message says of itself, the sentence that refuses it fits', a
     })
 })
 
+t.test('a name of a task that holds a secret is refused: it goes as it is', (t) => {
+  const { agent, file, rooms } = stage()
+  const hide = (text: string) => ({ text, hidden: text.includes('ghp_') ? 1 : 0 })
+  Object.assign(rooms, { readText: { hide, assess: () => 0 } })
+  t.match(send(agent, { task_id: 'ghp_1' }), { kind: 'status', code: 106 })
+  t.strictSame(file.lines, [])
+  t.match(send(agent, { task_id: 'T-1' }), { kind: 'ended' })
+  t.end()
+})
+
 t.test('an inbox has 32 places, and those that are taken count no more', async (t) => {
   const { agent, other, file, clock } = stage()
   const outcomes: unknown[] = []
