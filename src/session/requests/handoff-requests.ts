@@ -31,7 +31,7 @@ import { readRemotePath } from '../../sandbox/files/remote-path.ts'
 import { handoffContent, handoffEntry, handoffList } from '../../wire/handoff-messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
 import { createWaiter, GOES_ON } from '../branches/branches.ts'
-import { type Call, namesOf, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
+import { type Call, namesOf, type Peer, recipientOf, type StreamUser, sessionOf } from '../common/peer.ts'
 import { type Aim, attempt } from '../decisions/attempt.ts'
 import { recordNotDone } from '../decisions/kept-first.ts'
 import { mistake, permitted, telling } from '../decisions/permitted.ts'
@@ -42,7 +42,7 @@ import {
   type HandoffRecord,
   handoffEvent,
 } from '../standing/handoff-record.ts'
-import { beforeOf, type KeptHandoff } from '../standing/handoffs.ts'
+import { beforeOf, isFor, type KeptHandoff } from '../standing/handoffs.ts'
 import { recordAnyway } from '../standing/record-anyway.ts'
 import { failTransfer, withView } from '../transfers/transfers-start.ts'
 import { bringArtifacts } from './handoff-artifacts.ts'
@@ -123,14 +123,14 @@ function draftOf({ rooms }: Peer, handoff: Handoff): Draft {
 
 /** What it follows: as it says, else what the sender was given for the same task. */
 function previousOf({ rooms, caller }: Peer, handoff: Handoff): HandoffAction['previous'] {
-  const own = caller?.name ?? ''
+  const own = recipientOf(caller)
   const { previous, taskId } = handoff
   if (previous === undefined) {
     const found = rooms.handoffs.received(own, taskId, taskDigest(handoff))
     return found === undefined ? null : beforeOf(found)
   }
   const found = rooms.handoffs.find(previous)
-  return found === undefined || found.to !== own ? 'unknown' : beforeOf(found)
+  return found === undefined || !isFor(found, own) ? 'unknown' : beforeOf(found)
 }
 
 type Looked = HandoffAction['artifacts'][number]
@@ -296,6 +296,7 @@ function keep(peer: Peer, call: Call, draft: Draft, { action, warrant, id, artif
       injection: action.injection,
       hidden: action.hidden,
     },
+    recipient: recipientOf(rooms.identities.find(to)).scope,
     taskId: draft.handoff.taskId,
     previous: previous === null || previous === 'unknown' ? undefined : previous.id,
     sentAtMs: rooms.clock.wallMs(),
@@ -333,7 +334,7 @@ function unwritten(peer: Peer, call: Call, cause: unknown): void {
 }
 
 export const listHandoffs = telling(({ caller, rooms }) => {
-  const all = rooms.handoffs.listFor(caller?.role === 'operator' ? undefined : (caller?.name ?? ''))
+  const all = rooms.handoffs.listFor(caller?.role === 'operator' ? undefined : recipientOf(caller))
   const handoffs = all.slice(0, LISTED_ENTRIES).map(entryOf)
   return handoffList.encode({ handoffs: handoffs as never, total: all.length })
 })
@@ -343,7 +344,7 @@ export function takeHandoff(peer: Peer, call: Call): void {
   permitted(peer, call, { kind: 'take_handoff', id }, () => {
     const { rooms, caller } = peer
     const found = rooms.handoffs.find(id)
-    if (found === undefined || found.to !== caller?.name)
+    if (found === undefined || !isFor(found, recipientOf(caller)))
       return peer.connection.fail(
         call.streamId,
         'PROCESS_NOT_FOUND',

@@ -26,6 +26,8 @@ export type HandoffRecord = {
   readonly sender: string
   readonly session: string
   readonly to: string
+  /** The key that had that name when it was sent (scopeOf); lines of a version before have none. */
+  readonly recipient?: string
   /** SHA-256, hex, as in HandoffAction. */
   readonly digest: string
   readonly sealed: string
@@ -47,7 +49,7 @@ export type HandoffLine =
   | { readonly kind: 'sent'; readonly record: HandoffRecord; readonly content: string }
   | { readonly kind: 'taken'; readonly id: string }
 
-/** Members of a line of each kind; one that names no artifacts has none for them. */
+/** Members of a line of each kind, without the two that it need not have: artifacts, and behind them the recipient. */
 const SENT = 19
 const TAKEN = 2
 
@@ -57,7 +59,8 @@ export function sentLine(record: HandoffRecord, content: string): string {
   const texts = [id, from, sender, session, to, digest, sealed, task, taskId ?? '', previous ?? '']
   const numbers = [criticality, classification, depth, injection, hidden, sentAtMs]
   const artifacts = record.artifacts.map(({ path, size, sha256, why }) => [path, size, sha256, why])
-  const more = artifacts.length === 0 ? [] : [artifacts]
+  const { recipient } = record
+  const more = recipient !== undefined ? [artifacts, recipient] : artifacts.length === 0 ? [] : [artifacts]
   return JSON.stringify(['sent', ...texts, ...numbers, persistent, content, ...more])
 }
 
@@ -84,12 +87,13 @@ export function readHandoffLine(line: string): HandoffLine | undefined {
   const [kind, ...rest] = membersOf(line)
   if (kind === 'taken')
     return rest.length === TAKEN - 1 && areTexts(rest) ? { kind, id: rest[0] ?? '' } : undefined
-  if (kind !== 'sent' || rest.length < SENT - 1 || rest.length > SENT) return undefined
+  if (kind !== 'sent' || rest.length < SENT - 1 || rest.length > SENT + 1) return undefined
   const texts = rest.slice(0, 10)
   const numbers = rest.slice(10, 16)
-  const [persistent, content, named = []] = rest.slice(16)
+  const [persistent, content, named = [], recipient = ''] = rest.slice(16)
   const artifacts = readArtifacts(named)
   if (!areTexts(texts) || !areCounts(numbers) || typeof content !== 'string') return undefined
+  if (typeof recipient !== 'string') return undefined
   if (artifacts === undefined) return undefined
   if (!Array.isArray(persistent) || !areTexts(persistent)) return undefined
   const [id = '', from = '', sender = '', session = '', to = '', digest = '', sealed = '', task = ''] = texts
@@ -100,6 +104,7 @@ export function readHandoffLine(line: string): HandoffLine | undefined {
     taskId: texts[8] === '' ? undefined : texts[8],
     previous: texts[9] === '' ? undefined : texts[9],
     artifacts,
+    ...(recipient === '' ? {} : { recipient }),
   }
   return { kind, record, content }
 }

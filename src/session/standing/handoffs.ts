@@ -24,6 +24,13 @@ const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) 
 
 export type KeptHandoff = HandoffRecord & { readonly isTaken: boolean }
 
+/** Whom a handoff is given to: its name, and its key (scopeOf), since a name may be another one's tomorrow. */
+export type Recipient = { readonly name: string; readonly scope: string }
+
+export function isFor({ to, recipient }: HandoffRecord, own: Recipient): boolean {
+  return to === own.name && (recipient === undefined || recipient === own.scope)
+}
+
 export type Handoffs = {
   counts(sender: string, to: string): HandoffCounts
   /** One more try of that sender in its minute; true where it was not too many. */
@@ -32,7 +39,7 @@ export type Handoffs = {
   /** How often that sender has given that agent this task: by its name, and where one has none by its digest, lately. */
   rounds(sender: string, to: string, taskId: string | undefined, task: string): number
   /** The latest that was given to that agent for this task, by its name or by its digest. */
-  received(to: string, taskId: string | undefined, task: string): KeptHandoff | undefined
+  received(own: Recipient, taskId: string | undefined, task: string): KeptHandoff | undefined
   /** How many files and bytes more that sender's handoffs may bring. */
   roomOf(sender: string): Brought
   /** Counts one that is being made ready like those that are kept, with what it will bring, until the function is called. */
@@ -47,7 +54,7 @@ export type Handoffs = {
    */
   take(id: string): string
   /** The latest first; undefined: everybody's. */
-  listFor(to: string | undefined): readonly KeptHandoff[]
+  listFor(own: Recipient | undefined): readonly KeptHandoff[]
   /**
    * Erases what that session has sent; how many there were.
    * @throws STATE_UNWRITABLE
@@ -220,11 +227,11 @@ export function createHandoffs({ file, copies, clock, damaged }: HandoffsOptions
       const pair = current().filter(({ record }) => record.sender === sender && record.to === to)
       return pair.filter(isSame).length
     },
-    received(to, taskId, task) {
-      const own = current().filter(({ record }) => record.to === to)
+    received(own, taskId, task) {
+      const given = current().filter(({ record }) => isFor(record, own))
       const found =
-        own.findLast(({ record }) => taskId !== undefined && record.taskId === taskId) ??
-        own.findLast(({ record }) => record.task === task)
+        given.findLast(({ record }) => taskId !== undefined && record.taskId === taskId) ??
+        given.findLast(({ record }) => record.task === task)
       return found === undefined ? undefined : shown(found)
     },
     add(record, content) {
@@ -240,9 +247,9 @@ export function createHandoffs({ file, copies, clock, damaged }: HandoffsOptions
       entry.taken ??= file.append(takenLine(id))
       return read.content
     },
-    listFor(to) {
+    listFor(own) {
       return current()
-        .filter(({ record }) => to === undefined || record.to === to)
+        .filter(({ record }) => own === undefined || isFor(record, own))
         .map(shown)
         .toReversed()
     },

@@ -18,7 +18,7 @@ import type { FileReader, SessionView } from '../../ports.ts'
 import { readRemotePath } from '../../sandbox/files/remote-path.ts'
 import { type ContentSource, contentSourceNumber } from '../../wire/content-source.ts'
 import { type FileDownloadRequest, fileChunk, fileDownloadEnd } from '../../wire/file-messages.ts'
-import { type Call, type Peer, type StreamUser, sessionOf } from '../common/peer.ts'
+import { type Call, type Peer, recipientOf, type StreamUser, sessionOf } from '../common/peer.ts'
 import { setOf } from '../common/rooms.ts'
 import { type Aim, attempt, NOT_LOOKED } from '../decisions/attempt.ts'
 import { mistake } from '../decisions/permitted.ts'
@@ -27,6 +27,7 @@ import type { WhyEnded } from '../executions/transfers.ts'
 import { askMeanwhile } from '../standing/asking-meanwhile.ts'
 import type { ConfirmationOutcome } from '../standing/confirmations.ts'
 import { copyName, handoffEvent } from '../standing/handoff-record.ts'
+import { isFor } from '../standing/handoffs.ts'
 import { recordAnyway } from '../standing/record-anyway.ts'
 import { createFileScreen } from './screened-file.ts'
 import {
@@ -259,7 +260,7 @@ function handedAim(peer: Peer, call: Call, id: string, request: FileDownloadRequ
     ...{ action, path: artifact },
     async open(_currentView, limitBytes) {
       const found = rooms.handoffs.find(id)
-      const isOwn = found !== undefined && found.to === peer.caller?.name
+      const isOwn = found !== undefined && isFor(found, recipientOf(peer.caller))
       const index = isOwn
         ? found.artifacts.findIndex((one) => one.path === artifact && one.sha256 !== '')
         : -1

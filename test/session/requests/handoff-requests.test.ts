@@ -3,10 +3,11 @@
  * no room for more.
  */
 import t from 'tap'
+import { publicKeyOf } from '../../../src/base/crypto/ed25519.node.ts'
 import { decodeHex } from '../../../src/base/encoding/hex.ts'
 import { HANDOFF_BYTES } from '../../../src/limits.ts'
 import { readHandoffLine } from '../../../src/session/standing/handoff-record.ts'
-import { type Client, enter, stageLineFile, stageRooms } from '../stage.ts'
+import { type Client, enter, seedOf, stageLineFile, stageRooms } from '../stage.ts'
 
 const MESSAGE = {
   to_agent: 'other',
@@ -95,6 +96,23 @@ t.test('a name of a task that holds a secret is refused: it goes as it is', (t) 
   t.match(send(agent, { task_id: 'ghp_1' }), { kind: 'status', code: 106 })
   t.strictSame(file.lines, [])
   t.match(send(agent, { task_id: 'T-1' }), { kind: 'ended' })
+  t.end()
+})
+
+t.test('a name that another key gets does not get what was given to it before', (t) => {
+  const staged = stage()
+  send(staged.agent)
+  const id = lastId(staged.file.lines)
+  const { identities } = staged.rooms
+  const find = (name: string) => {
+    const found = identities.find(name)
+    return name === 'other' && found !== undefined ? { ...found, publicKey: publicKeyOf(seedOf(9)) } : found
+  }
+  Object.assign(staged.rooms, { identities: { ...identities, find } })
+  const later = enter(staged, { name: 'other', seed: 9 })
+  t.match(ask(later, 'TakeHandoff', new Map([[1, id]])), { kind: 'status', code: 13 })
+  t.match(ask(later, 'ListHandoffs')?.value, { total: 0 })
+  t.match(ask(staged.other, 'TakeHandoff', new Map([[1, id]])), { kind: 'ended' })
   t.end()
 })
 

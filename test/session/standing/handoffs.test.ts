@@ -13,6 +13,7 @@ import {
 import { createHandoffs } from '../../../src/session/standing/handoffs.ts'
 import { stageClock, stageCopies, stageLineFile } from '../stage.ts'
 
+const own = (name: string, scope = 'a key') => ({ name, scope })
 const DAY_MS = 24 * 3_600_000
 const id = (number: number): string => number.toString(16).padStart(32, '0')
 
@@ -37,7 +38,13 @@ t.test('a line comes back as it was written, and nothing else is one', async (t)
     { path: 'a b', size: 3, sha256: 'f'.repeat(64), why: '' },
     { path: 'logs', size: 0, sha256: '', why: 'It is a directory.' },
   ]
-  for (const change of [{}, { taskId: 'T', previous: id(9), persistent: [] }, { artifacts }]) {
+  for (const change of [
+    {},
+    { taskId: 'T', previous: id(9), persistent: [] },
+    { artifacts },
+    { recipient: 'k' },
+    { artifacts, recipient: 'k' },
+  ]) {
     const one = record(1, change)
     t.strictSame(readHandoffLine(sentLine(one, '{"a":1}')), { kind: 'sent', record: one, content: '{"a":1}' })
   }
@@ -58,6 +65,7 @@ t.test('a line comes back as it was written, and nothing else is one', async (t)
     JSON.stringify([...values, [['a', -1, '', '']]]),
     JSON.stringify([...values, [['a', 1, '', null]]]),
     JSON.stringify([...values, [], []]),
+    JSON.stringify([...values, [], 'k', 'k']),
     ...values.map((_value, at) => JSON.stringify(values.with(at, null))),
     JSON.stringify(values.with(12, -1)),
     JSON.stringify(values.with(17, [1])),
@@ -90,13 +98,22 @@ t.test(
   },
 )
 
+t.test('whoever has a name that was another one’s has nothing of it', async (t) => {
+  const { handoffs } = stage()
+  handoffs.add(record(1, { recipient: 'old', taskId: 'T' }), 'one')
+  const ids = (scope: string) => handoffs.listFor(own('helper', scope)).map((one) => one.id)
+  t.strictSame([ids('old'), ids('new')], [[id(1)], []])
+  t.match(handoffs.received(own('helper', 'old'), 'T', 'task'), { id: id(1) })
+  t.equal(handoffs.received(own('helper', 'new'), 'T', 'task'), undefined)
+})
+
 t.test('what was sent is there for its recipient, is taken once and can be taken again', async (t) => {
   const { handoffs, file } = stage()
   handoffs.add(record(1), 'one')
   handoffs.add(record(2, { to: 'other' }), 'two')
   handoffs.add(record(3), 'three')
   t.strictSame(
-    handoffs.listFor('helper').map((one) => one.id),
+    handoffs.listFor(own('helper')).map((one) => one.id),
     [id(3), id(1)],
     'the latest first',
   )
@@ -117,7 +134,7 @@ t.test('a daemon that comes after knows what the one before has kept', async (t)
   first.handoffs.take(id(2))
   const { handoffs, damaged } = stage(stageLineFile(first.file.lines))
   t.strictSame(
-    handoffs.listFor('helper').map((one) => [one.id, one.isTaken]),
+    handoffs.listFor(own('helper')).map((one) => [one.id, one.isTaken]),
     [
       [id(2), true],
       [id(1), false],
@@ -126,7 +143,7 @@ t.test('a daemon that comes after knows what the one before has kept', async (t)
   t.equal(handoffs.take(id(2)), 'two')
   t.strictSame(damaged, [])
   const broken = stage(stageLineFile([...first.file.lines, 'no line']))
-  t.equal(broken.handoffs.listFor('helper').length, 2)
+  t.equal(broken.handoffs.listFor(own('helper')).length, 2)
   t.strictSame(broken.damaged, [1])
   t.equal(broken.file.lines.length, 3, 'and it is not kept')
 })
@@ -136,13 +153,13 @@ t.test('a day later it is forgotten, taken or not, by whatever clock', async (t)
   const { handoffs, file } = stage(stageLineFile(), clock)
   handoffs.add(record(1, { sentAtMs: clock.wallMs() }), 'one')
   clock.pass(DAY_MS - 1)
-  t.equal(handoffs.listFor('helper').length, 1)
+  t.equal(handoffs.listFor(own('helper')).length, 1)
   const lines = [...file.lines]
   clock.pass(1)
-  t.strictSame(handoffs.listFor('helper'), [])
+  t.strictSame(handoffs.listFor(own('helper')), [])
   t.strictSame(handoffs.counts('ci', 'helper'), { waiting: 0, tried: 0, ofSender: 0, kept: 0 })
   const later = stage(stageLineFile(lines), clock)
-  t.strictSame(later.handoffs.listFor('helper'), [], 'nor does a daemon that comes after have it')
+  t.strictSame(later.handoffs.listFor(own('helper')), [], 'nor does a daemon that comes after have it')
 })
 
 t.test('what is kept, waits and was tried is counted for the decision', async (t) => {
@@ -169,10 +186,10 @@ t.test(
     handoffs.add(record(2, { task: 'other' }), '')
     handoffs.add(record(3), '')
     handoffs.add(record(4, { to: 'ci', taskId: 'T' }), '')
-    t.equal(handoffs.received('helper', 'T', 'other')?.id, id(1))
-    t.equal(handoffs.received('helper', undefined, 'task')?.id, id(3))
-    t.equal(handoffs.received('helper', 'U', 'other')?.id, id(2))
-    t.equal(handoffs.received('nobody', 'T', 'task'), undefined)
+    t.equal(handoffs.received(own('helper'), 'T', 'other')?.id, id(1))
+    t.equal(handoffs.received(own('helper'), undefined, 'task')?.id, id(3))
+    t.equal(handoffs.received(own('helper'), 'U', 'other')?.id, id(2))
+    t.equal(handoffs.received(own('nobody'), 'T', 'task'), undefined)
   },
 )
 
@@ -184,7 +201,7 @@ t.test('a purge erases what a session has sent, and a full disk keeps nothing', 
   t.equal(handoffs.purge('s'), 0)
   t.notMatch(file.lines.join('\n'), 'secret words')
   t.strictSame(
-    handoffs.listFor('helper').map((one) => one.id),
+    handoffs.listFor(own('helper')).map((one) => one.id),
     [id(2)],
   )
   t.equal(handoffs.take(id(2)), 'two', 'what was moved is where it is')
