@@ -1,5 +1,5 @@
 /**
- * Envelopes that come over a connection in pieces, until they are whole: one of each session, a few at a time, each for
+ * Envelopes that come over connections in pieces, until they are whole: one of each agent, a few at a time, each for
  * so long as its next piece may take. Pure: bytes and a time in, bytes out.
  * Rules: docs/protocol.md, section 3 (64).
  * @module
@@ -14,6 +14,8 @@ export type Piece = {
   readonly data: Uint8Array
 }
 
+export type Sender = { readonly agent: string; readonly session: string }
+
 export type Staged =
   | { readonly kind: 'whole'; readonly bytes: Uint8Array }
   | { readonly kind: 'more'; readonly received: number }
@@ -22,32 +24,39 @@ export type Staged =
   | { readonly kind: 'busy' }
 
 export type Staging = {
-  /** What there would be with that piece; the last one frees its place. */
-  add(session: string, piece: Piece, nowMs: number): Staged
+  /** What there would be with that piece; the last one frees its place. A session of the same agent takes it from no other. */
+  add(from: Sender, piece: Piece, nowMs: number): Staged
 }
 
-type Entry = { readonly digest: string; readonly bytes: Uint8Array; received: number; atMs: number }
+type Entry = {
+  readonly session: string
+  readonly digest: string
+  readonly bytes: Uint8Array
+  received: number
+  atMs: number
+}
 
 export function createStaging(): Staging {
+  /** By agent. */
   const entries = new Map<string, Entry>()
   return {
-    add(session, { total, offset, digest, data }, nowMs) {
+    add({ agent, session }, { total, offset, digest, data }, nowMs) {
       for (const [key, { atMs }] of entries) if (nowMs - atMs >= STAGED_MS) entries.delete(key)
       if (offset + data.length > total) return { kind: 'odd', problem: 'goes beyond total' }
-      let entry = entries.get(session)
+      let entry = entries.get(agent)
+      const isOthers = entry !== undefined && entry.session !== session
       if (offset === 0) {
-        entries.delete(session)
-        if (entries.size >= STAGED_ENVELOPES) return { kind: 'busy' }
-        entry = { digest, bytes: new Uint8Array(total), received: 0, atMs: nowMs }
-        entries.set(session, entry)
-      }
+        if (isOthers || (entry === undefined && entries.size >= STAGED_ENVELOPES)) return { kind: 'busy' }
+        entry = { session, digest, bytes: new Uint8Array(total), received: 0, atMs: nowMs }
+        entries.set(agent, entry)
+      } else if (isOthers) entry = undefined
       if (entry?.digest !== digest || entry.bytes.length !== total || entry.received !== offset)
         return { kind: 'odd', problem: 'does not follow the one before: begin again at offset 0' }
       entry.bytes.set(data, offset)
       entry.received += data.length
       entry.atMs = nowMs
       if (entry.received < total) return { kind: 'more', received: entry.received }
-      entries.delete(session)
+      entries.delete(agent)
       return { kind: 'whole', bytes: entry.bytes }
     },
   }

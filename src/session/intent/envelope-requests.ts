@@ -15,7 +15,7 @@ import * as n from '../../wire/intent-messages.ts'
 import { outcome } from '../../wire/messages.ts'
 import type { MessageInput } from '../../wire/schema.ts'
 import { type Call, type Peer, sessionOf } from '../common/peer.ts'
-import { failPermitted, mistake, permitted } from '../decisions/permitted.ts'
+import { mistake, permitted } from '../decisions/permitted.ts'
 import { readEnvelope } from './read-envelope.ts'
 
 const CONTENT_SOURCE = 'AGENT_HANDOFF'
@@ -72,34 +72,29 @@ function submit(peer: Peer, call: Call): void {
   const piece = new Uint8Array(data)
   if (total === undefined) return handIn(peer, call, receiver, piece)
   if (digest === undefined) return mistake(peer, call, 'digest is missing beside total')
-  const staged = peer.rooms.intent?.staging.add(
-    sessionOf(peer),
-    { total, offset, digest: encodeHex(digest), data: piece },
-    peer.rooms.clock.monotonicMs(),
-  )
-  switch (staged?.kind) {
-    case 'odd':
-      return mistake(peer, call, `piece ${staged.problem}`)
-    case 'whole': {
-      if (encodeHex(sha256(staged.bytes)) !== encodeHex(digest))
-        return mistake(peer, call, 'digest is not that of what came')
-      return handIn(peer, call, receiver, staged.bytes)
+  // Nothing of it is kept for whoever may not ask.
+  inRoom(peer, call, { kind: 'read', method: call.method.name }, ({ staging }) => {
+    const sender = { agent: peer.caller?.name ?? '', session: sessionOf(peer) }
+    const came = { total, offset, digest: encodeHex(digest), data: piece }
+    const staged = staging.add(sender, came, peer.rooms.clock.monotonicMs())
+    switch (staged.kind) {
+      case 'odd':
+        return mistake(peer, call, `piece ${staged.problem}`)
+      case 'whole': {
+        if (encodeHex(sha256(staged.bytes)) !== encodeHex(digest))
+          return mistake(peer, call, 'digest is not that of what came')
+        return handIn(peer, call, receiver, staged.bytes)
+      }
+      case 'busy':
+        return peer.connection.fail(
+          call.streamId,
+          'RESPONSE_THROTTLED',
+          'Other envelopes come in just now, of you or of several others: ask again in a minute.',
+        )
+      case 'more':
+        return peer.connection.end(call.streamId, n.envelopeReceipt.encode({ received: staged.received }))
     }
-    case 'busy':
-      return failPermitted(
-        peer,
-        call,
-        'RESPONSE_THROTTLED',
-        'Several envelopes come in just now: ask again in a minute.',
-      )
-    default: {
-      const received = staged?.received ?? 0
-      const action: Action = { kind: 'read', method: call.method.name }
-      return inRoom(peer, call, action, () =>
-        peer.connection.end(call.streamId, n.envelopeReceipt.encode({ received })),
-      )
-    }
-  }
+  })
 }
 
 function handIn(peer: Peer, call: Call, receiver: string, bytes: Uint8Array): void {
