@@ -5,6 +5,7 @@
 import t from 'tap'
 import { publicKeyOf } from '../../../src/base/crypto/ed25519.node.ts'
 import { decodeHex } from '../../../src/base/encoding/hex.ts'
+import { SassError } from '../../../src/errors.ts'
 import { HANDOFF_BYTES } from '../../../src/limits.ts'
 import { readHandoffLine } from '../../../src/session/standing/handoff-record.ts'
 import { type Client, enter, seedOf, stageLineFile, stageRooms } from '../stage.ts'
@@ -31,9 +32,9 @@ function ask(
 const send = (client: Client, change: object = {}) =>
   ask(client, 'SendHandoff', new Map([[1, Buffer.from(JSON.stringify({ ...MESSAGE, ...change }))]]))
 
-function stage() {
+function stage(options: Parameters<typeof stageRooms>[0] = {}) {
   const file = stageLineFile()
-  const staged = stageRooms({ sent: file })
+  const staged = stageRooms({ ...options, sent: file })
   return { ...staged, file, agent: enter(staged), other: enter(staged, { name: 'other', seed: 2 }) }
 }
 
@@ -69,6 +70,57 @@ t.test('a text that the disk has changed is not given out', async (t) => {
     rule: 'handoff.digest',
     is_critical: true,
   })
+})
+
+t.test('nor one of which the disk has changed what no chain is held against', async (t) => {
+  const { agent, other, file, audit } = stage()
+  send(agent)
+  const id = lastId(file.lines)
+  const before = file.lines
+  file.lines = file.lines.map((line) => line.replace('\\"a\\"', '\\"z\\"'))
+  t.not(file.lines, before)
+  t.match(ask(other, 'TakeHandoff', new Map([[1, id]])), { kind: 'status', code: 56 })
+  t.match(audit.events.at(-1), { type: 'handoff', what: 'rejected', rule: 'handoff.digest' })
+})
+
+t.test('what was put in the place of a file after it was decided about is not brought', async (t) => {
+  /** The views of the session that are asked for until the file is read, and what was read then. */
+  const bring = async (isSwappedAt: number) => {
+    let views = 0
+    const read: string[] = []
+    const staged = stage({ capability: { max_file_size_bytes: 1_000 } })
+    const { rooms } = staged
+    const look = () => ({
+      real: views < isSwappedAt ? '/srv/work/in.txt' : '/srv/work/other',
+      kind: 'file',
+      size: 3,
+    })
+    const viewOf = async () => {
+      views++
+      return {}
+    }
+    const files = {
+      ...rooms.files,
+      look,
+      async read(_view: unknown, real: string) {
+        read.push(real)
+        throw new SassError('FILE_IO', 'There is no disk here.')
+      },
+    }
+    Object.assign(rooms, { viewOf, files })
+    const stream = staged.agent.open(
+      'SendHandoff',
+      new Map([[1, Buffer.from(JSON.stringify({ ...MESSAGE, artifacts: ['in.txt'] }))]]),
+    )
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    return { views, read, told: staged.agent.on(stream).at(-1) }
+  }
+  const still = await bring(1_000)
+  t.strictSame(still.read, ['/srv/work/in.txt'])
+  const swapped = await bring(still.views)
+  t.equal(swapped.views, still.views)
+  t.strictSame(swapped.read, [])
+  t.match(swapped.told, { kind: 'ended' })
 })
 
 t.test('a message that is too long, empty or no handoff is refused by its form', async (t) => {

@@ -164,6 +164,15 @@ t.test(
   },
 )
 
+t.test('an option of curl is one as far as its command reaches', (t) => {
+  const line = (words: number) => `curl ${'-x y '.repeat(words)}-u bob:s3cr3tpw https://h`
+  for (const cuts of [[], [1], [100]]) {
+    t.match(passed(line(90), cuts).text, /-u bob:\[redacted:curl-password\] https/)
+    t.equal(passed(line(110), cuts).text, line(110))
+  }
+  t.end()
+})
+
 t.test('what is kept back is bounded, whatever comes', (t) => {
   for (const text of [
     'password="',
