@@ -1,7 +1,12 @@
 /** The firewall of one stream: what goes on, in which order, and what is remembered. */
 import fc from 'fast-check'
 import t from 'tap'
-import { CONTROLS_KEPT, SECRETS_REMEMBERED } from '../../../../src/defense/firewall/limits.ts'
+import {
+  CONTROL_STRING_BYTES,
+  CONTROLS_KEPT,
+  CONTROLS_KEPT_BYTES,
+  SECRETS_REMEMBERED,
+} from '../../../../src/defense/firewall/limits.ts'
 import {
   createSecretScreens,
   type SecretScreen,
@@ -39,6 +44,24 @@ t.test('so many colours in a secret that they are not kept stand before it, wher
   }
   t.end()
 })
+
+t.test(
+  'sequences that wait for a token that waits are kept up to a bound, and nothing of it goes on for them',
+  (t) => {
+    for (const sequence of ['\x1b[m', `\x1b]0;${'x'.repeat(1_000)}\x07`]) {
+      const screen = screens.open()
+      const out: Buffer[] = []
+      const text = `a ${TOKEN.slice(0, 30)}${sequence.repeat(4 * CONTROLS_KEPT)}`
+      screen.push(Buffer.from(text, 'latin1'), (bytes) => void out.push(Buffer.from(bytes)))
+      const gone = Buffer.concat(out).toString('latin1')
+      t.equal(gone.replaceAll(sequence, ''), 'a ')
+      const kept = text.length - gone.length - 30
+      t.ok(kept <= 2 * CONTROLS_KEPT_BYTES + 2 * CONTROL_STRING_BYTES, `${kept} bytes`)
+      t.ok(kept <= 2 * CONTROLS_KEPT * sequence.length, `${kept} bytes`)
+    }
+    t.end()
+  },
+)
 
 t.test('links and titles do not take a secret apart, and hide none', (t) => {
   const link = (to: string) => `\x1b]8;;${to}\x1b\\`
