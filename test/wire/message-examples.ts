@@ -450,7 +450,7 @@ export const EXAMPLES: readonly (readonly [AnyMessage, Readonly<Record<string, u
   [intentMessages.envelopeReference, { envelope_id: 'e1', offset: 65_536 }],
   [
     intentMessages.envelopeContent,
-    { entry: ENVELOPE, piece: Uint8Array.of(0x7b, 0x7d), content_source: 'AGENT_HANDOFF' },
+    { entry: ENVELOPE, piece: Uint8Array.of(0x7b, 0x7d), content_source: 'AGENT_HANDOFF', injection: 710 },
   ],
   [intentMessages.quarantineRequest, { offset: 24 }],
   [intentMessages.quarantineEntry, QUARANTINED],

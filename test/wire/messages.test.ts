@@ -121,7 +121,7 @@ const TABLE: Readonly<Record<string, string>> = {
   EnvelopeReceipt: '1? entry, 2? received',
   EnvelopeList: '1? envelopes, 2? total',
   EnvelopeReference: '1 envelope_id, 2? offset',
-  EnvelopeContent: '1 entry, 2 piece, 3 content_source',
+  EnvelopeContent: '1 entry, 2 piece, 3 content_source, 4? injection',
   QuarantineRequest: '1? offset',
   QuarantineEntry:
     '1 name, 2 receiver, 3? from, 4 since, 5? size, 6? digest, 7? step, 8? code, 9? ticket, 10? problem',
