@@ -200,8 +200,9 @@ function createSecretScreen(
     for (let at = 0; at < bytes.length; at += controls.takenBytes) {
       const length = controls.take(at === 0 ? bytes : bytes.subarray(at), text)
       pass.push(text.subarray(0, length), weaving(emit))
+      endWeaving(pass.passedBytes, emit)
       // Too many wait for a text that waits itself: it is not let through for them.
-      endWeaving(controls.isFull ? Number.MAX_SAFE_INTEGER : pass.passedBytes, emit)
+      if (controls.isFull) endWeaving(Number.MAX_SAFE_INTEGER, emit)
     }
   }
 
