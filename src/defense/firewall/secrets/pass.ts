@@ -59,7 +59,8 @@ export type SecretPass = {
 }
 
 const WORD = byteClass('0-9a-zA-Z_-')
-const RUN = byteClass('!-~')
+/** Of a word: also of letters beyond ASCII, with which a known secret may begin. */
+const RUN = byteClass('!-~').map((isIn, byte) => (byte >= 0x80 ? 1 : isIn))
 const BEFORE_ASSIGNED = byteClass('=:"\'` \t\n>')
 const [LF, HYPHEN] = [0x0a, 0x2d]
 const OPTION_BYTES = 40

@@ -124,6 +124,16 @@ t.test('the same wherever it is cut', (t) => {
   t.end()
 })
 
+t.test('one that begins with letters beyond ASCII, wherever it is cut', (t) => {
+  for (const cut of [1, 2, 3, 7, 1_000])
+    t.equal(
+      passed(['\u00e9\u00e9"nothing like it 12'], 'a \u00e9\u00e9"nothing like it 12 b', cut),
+      `a ${GONE} b`,
+      `by ${cut}`,
+    )
+  t.end()
+})
+
 t.test('the rest of one whose beginning is hidden for another reason', (t) => {
   const secret = 'hunter22 and more'
   const expected = `password=[redacted:password]${GONE}.`
