@@ -215,7 +215,8 @@ export const command: Command = {
     try {
       return await subcommand(context)
     } catch (error) {
-      throw asLocal(error)
+      // What an authority answers is no mistake here.
+      throw subcommand === anchor ? error : asLocal(error)
     }
   },
 }

@@ -105,10 +105,18 @@ function bound({ version, memory, processes }: Controller, group: string, limits
  */
 function boundConnections(group: string, memoryBytes: number | null): void {
   const sockets = join(group, 'memory.kmem.tcp.limit_in_bytes')
-  if (!existsSync(sockets)) return
-  const [, , mostPages = ''] = readFileSync('/proc/sys/net/ipv4/tcp_mem', 'latin1').split(/\s+/)
-  const share = Math.floor((Number(mostPages) * SMALLEST_PAGE_BYTES) / TCP_SHARE_OF_DEVICE)
-  writeFileSync(sockets, String(Math.min(memoryBytes ?? share, share)))
+  const limit = Math.min(memoryBytes ?? Number.POSITIVE_INFINITY, shareOfConnections())
+  if (existsSync(sockets) && Number.isFinite(limit)) writeFileSync(sockets, String(limit))
+}
+
+/** Infinity: where the daemon is in a network of its own, the kernel does not say what the device has. */
+function shareOfConnections(): number {
+  try {
+    const [, , mostPages = ''] = readFileSync('/proc/sys/net/ipv4/tcp_mem', 'latin1').split(/\s+/)
+    return Math.floor((Number(mostPages) * SMALLEST_PAGE_BYTES) / TCP_SHARE_OF_DEVICE)
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }
 
 /**
