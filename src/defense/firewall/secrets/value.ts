@@ -7,8 +7,9 @@
  * @module
  */
 import { decodeBase64Url } from '../../../base/encoding/base64.ts'
+import { isUtf8 } from '../../../base/encoding/utf8.ts'
 import { buildKeyWords, KEY_WORD_START } from '../key-words.ts'
-import { JSON_HEAD_BYTES, PASSWORD_LEAST_BYTES, SECRET_LEAST_BYTES } from '../limits.ts'
+import { JSON_HEAD_BYTES, PASSWORD_LEAST_BYTES, SECRET_LEAST_BYTES, VALUE_BYTES } from '../limits.ts'
 import type { Assignment } from './assignment.ts'
 import { byteClass } from './shape.ts'
 
@@ -29,6 +30,11 @@ const MEMBERSHIP = Uint8Array.from({ length: 256 }, (_, byte) =>
     0,
   ),
 )
+const CONTROL = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte === 0x7f || (byte < 0x20 && byte !== 0x09) ? 1 : 0,
+)
+/** RFC 3629: the bytes of a character behind its first. */
+const [CONTINUATION_MASK, CONTINUATION] = [0xc0, 0x80]
 const IDENTIFIER = byteClass('0-9a-zA-Z_$')
 const CALLING = byteClass('([|')
 const [POINT, GREATER, COLON] = [0x2e, 0x3e, 0x3a]
@@ -145,6 +151,18 @@ function isRandom(made: Makeup, found: Assignment, length: number): boolean {
   return made.tokens === length && made.letters > 0 && made.digits > 0
 }
 
+/** What people type and machines make for a secret is text. Of an archive's bytes some look like the rest of a value. */
+function isText(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (CONTROL[bytes[at] ?? 0] === 1) return false
+  let stop = end
+  // One that goes on beyond what is looked at may end within a character.
+  if (end - start === VALUE_BYTES) {
+    while (((bytes[stop - 1] ?? 0) & CONTINUATION_MASK) === CONTINUATION) stop--
+    if ((bytes[stop - 1] ?? 0) > CONTINUATION_MASK) stop--
+  }
+  return isUtf8(bytes, start, stop)
+}
+
 /** Whether what is assigned to a name of that strength is to be hidden. */
 export function isSecretValue(bytes: Uint8Array, found: Assignment, strength: NameStrength): boolean {
   const { start, end } = found
@@ -157,7 +175,7 @@ export function isSecretValue(bytes: Uint8Array, found: Assignment, strength: Na
   if (!fits || milliBits(bytes, start, end) < LEAST_MILLIBITS[strength]) return false
   if (strength === 'key' && length < 20) return false
   if (bytes[start] === SLASH || (bytes[start] === POINT && bytes[start + 1] === SLASH)) return false
-  return !standsForAnother(bytes, start, end)
+  return isText(bytes, start, end) && !standsForAnother(bytes, start, end)
 }
 
 /** RFC 7519: where the first part begins as JSON does in Base64, it ends as JSON does, and is text in between. */

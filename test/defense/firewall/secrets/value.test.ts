@@ -1,5 +1,6 @@
 /** Values without a shape: what is a secret by its name and its making, and what only looks like one. */
 import t from 'tap'
+import { VALUE_BYTES } from '../../../../src/defense/firewall/limits.ts'
 import {
   isSecretValue,
   milliBits,
@@ -27,6 +28,22 @@ t.test('passwords that people choose', (t) => {
     t.ok(isSecret(text, 'password', true), text)
   }
   t.notOk(isSecret('hunter2', 'token'), 'no token is so short')
+  t.end()
+})
+
+t.test('bytes that are no text are no password: those of an archive', (t) => {
+  const of = (bytes: Uint8Array) =>
+    isSecretValue(bytes, { nameEnd: 0, start: 0, end: bytes.length, quote: 0x22, after: -1 }, 'password')
+  for (const text of ['pässw0rd', 'ключ7ключ', '密码x1密码', 'tab\tw0rd9']) t.ok(of(Buffer.from(text)), text)
+  for (const bytes of [
+    [0xf7, 0xd5, 0x6b, 0xed, 0x39, 0x4b, 0xda, 0x61],
+    [0x68, 0x32, 0x10, 0x33, 0x6b, 0x21, 0x39, 0x71],
+  ])
+    t.notOk(of(Uint8Array.from(bytes)))
+  // One that goes on behind what is looked at ends within a character.
+  const letters = Array.from({ length: VALUE_BYTES }, (_, at) => String.fromCharCode(0xc0 + ((at * 37) % 60)))
+  for (const before of ['x7', 'x72'])
+    t.ok(of(Buffer.from(before + letters.join('')).subarray(0, VALUE_BYTES)), before)
   t.end()
 })
 
