@@ -174,8 +174,9 @@ t.test('names that are no text are hidden as others are, and no merge takes them
   t.strictSame(
     changes.map(({ change, flags }) => [change, ...flags]),
     [
-      ['deleted', 'hidden'],
-      ['modified', 'hidden'],
+      // All of /etc is what the device obeys.
+      ['deleted', 'runs_on_host', 'hidden'],
+      ['modified', 'runs_on_host', 'hidden'],
     ],
     'the directory around them, and the file of that name',
   )

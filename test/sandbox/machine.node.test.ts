@@ -41,7 +41,7 @@ ${[
   'errno.h fcntl.h malloc.h poll.h sched.h signal.h spawn.h stddef.h termios.h unistd.h',
   'sys/file.h sys/ioctl.h sys/prctl.h sys/socket.h sys/syscall.h sys/wait.h linux/capability.h',
   'netinet/in.h stdint.h sys/mount.h sys/resource.h linux/audit.h linux/filter.h linux/landlock.h linux/seccomp.h',
-  'linux/magic.h linux/netlink.h sys/mman.h sys/statfs.h sys/statvfs.h',
+  'linux/magic.h linux/netlink.h sys/mman.h sys/shm.h sys/statfs.h sys/statvfs.h',
 ]
   .join(' ')
   .split(' ')
