@@ -19,7 +19,7 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs'
-import { errnoText, makeDirectories, syncDirectory } from '../base/files.node.ts'
+import { makeDirectories, syncDirectory, whyFailed } from '../base/files.node.ts'
 import { type MakeRoom, NO_ROOM, withRoom } from '../base/room.ts'
 import { SassError } from '../errors.ts'
 import { activePath, closedPath } from './segments.node.ts'
@@ -56,16 +56,6 @@ export type ChainFile = {
   /** The same, before it returns. False: it could not. */
   syncNow(): boolean
   close(): void
-}
-
-function codeOf(cause: unknown): string {
-  return (cause as NodeJS.ErrnoException).code ?? (cause instanceof Error ? cause.message : String(cause))
-}
-
-/** A clause that follows "since". */
-function reasonOf(cause: unknown): string {
-  const { code } = cause as NodeJS.ErrnoException
-  return code === undefined ? codeOf(cause) : errnoText(code)
 }
 
 function openActive(path: string): number {
@@ -124,7 +114,7 @@ export function openChainFile(
   function fail(cause: unknown): never {
     throw new SassError(
       'STATE_UNWRITABLE',
-      `The audit chain ${path} cannot be written, since ${reasonOf(cause)}, so nothing was done; make room on its disk, or look whether that can be written at all.`,
+      `The audit chain ${path} cannot be written, since ${whyFailed(cause)}, so nothing was done; make room on its disk, or look whether that can be written at all.`,
       { path },
       cause,
     )
@@ -161,7 +151,7 @@ export function openChainFile(
     try {
       if (fstatSync(descriptor).size > sizeBytes) ftruncateSync(descriptor, sizeBytes)
     } catch (cause) {
-      broken = codeOf(cause)
+      broken = whyFailed(cause)
     }
   }
 
@@ -173,7 +163,7 @@ export function openChainFile(
       askedAtMs = undefined
       lastSyncMs = monotonicMs() - began
       // What the disk did not take may be gone: the next write says so, and nothing is done upon it.
-      if (error !== null && !isClosed) broken = codeOf(error)
+      if (error !== null && !isClosed) broken = whyFailed(error)
       done(error === null)
     })
   }
@@ -208,7 +198,7 @@ export function openChainFile(
         if (isDirty) fdatasyncSync(descriptor)
         withRoom(makeRoom, () => renameSync(path, closed))
       } catch (cause) {
-        broken = codeOf(cause)
+        broken = whyFailed(cause)
         return false
       }
       try {
@@ -248,7 +238,7 @@ export function openChainFile(
         isDirty = false
         return true
       } catch (cause) {
-        broken = codeOf(cause)
+        broken = whyFailed(cause)
         return false
       }
     },
@@ -263,7 +253,7 @@ export function openChainFile(
 function unusable(directory: string, path: string, cause: unknown): SassError {
   return new SassError(
     'STATE_UNWRITABLE',
-    `The audit directory ${directory} cannot be written, since ${reasonOf(cause)}, and nothing runs unrecorded; give the daemon that directory or set audit.directory.`,
+    `The audit directory ${directory} cannot be written, since ${whyFailed(cause)}, and nothing runs unrecorded; give the daemon that directory or set audit.directory.`,
     { path },
     cause,
   )

@@ -195,7 +195,7 @@ function continued(file: ChainFile, standing: Standing, options: JournalOptions)
   function notKept(): SassError {
     return new SassError(
       'STATE_UNWRITABLE',
-      `The disk does not keep what is written to the audit chain (${file.brokenBy ?? 'it is closed'}), so nothing more is done; look at the disk and restart the daemon.`,
+      `The disk does not keep what is written to the audit chain, since ${file.brokenBy ?? 'it is closed'}, so nothing more is done; look at the disk and restart the daemon.`,
     )
   }
 

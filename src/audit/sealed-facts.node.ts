@@ -20,7 +20,7 @@ import {
 import { hchacha } from '@noble/ciphers/chacha.js'
 import { hostSha256 } from '../base/crypto/sha256.node.ts'
 import { decodeHex, encodeHex } from '../base/encoding/hex.ts'
-import { syncDirectory, syncDirectorySoon } from '../base/files.node.ts'
+import { syncDirectory, syncDirectorySoon, whyFailed } from '../base/files.node.ts'
 import { type MakeRoom, NO_ROOM, withRoom } from '../base/room.ts'
 import { SassError } from '../errors.ts'
 import { FACTS_BYTES, SEALING_KEYS } from '../limits.ts'
@@ -80,10 +80,9 @@ function subkeyOf(key: Uint8Array, id: Uint8Array): Uint8Array {
 }
 
 function unwritable(path: string, cause: unknown): SassError {
-  const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
   return new SassError(
     'STATE_UNWRITABLE',
-    `What a decision was made from cannot be written to ${path} (${code}), so nothing was done; make room on its disk, or look whether that can be written at all.`,
+    `What a decision was made from cannot be written to ${path}, since ${whyFailed(cause)}, so nothing was done; make room on its disk, or look whether that can be written at all.`,
     { path },
     cause,
   )

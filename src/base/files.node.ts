@@ -72,6 +72,13 @@ export function errnoText(errno: string | undefined): string {
   }
 }
 
+/** The same of whatever was thrown. */
+export function whyFailed(cause: unknown): string {
+  const errno = errnoOf(cause)
+  if (errno !== undefined) return errnoText(errno)
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
 /** The same of a path that was to be made: then it is another one that does not exist. */
 export function whyNotMade(error: unknown, path: string): string {
   const errno = errnoOf(error)

@@ -97,7 +97,10 @@ t.test('on a full disk a frame is there whole or not at all, and with room it go
   try {
     const facts = open(directory)
     const kept: number[] = []
-    const full = { code: 'STATE_UNWRITABLE', message: /ENOSPC\), so nothing was done; make room/ }
+    const full = {
+      code: 'STATE_UNWRITABLE',
+      message: /since the disk is full, so nothing was done; make room/,
+    }
     const seal = (index: number) => {
       facts.seal(ONE, { index, text: 'y'.repeat(700) })
       kept.push(index)

@@ -238,7 +238,9 @@ t.test('a disk that fails to keep what it took: HALT, without anybody asking, un
     daemon
       .log()
       .some((line) =>
-        /does not keep what is written to (?:the audit chain|\S+) .EIO., so nothing more is done/.test(line),
+        /does not keep what is written to (?:the audit chain|\S+), since the system says EIO, so nothing more is done/.test(
+          line,
+        ),
       ),
   )
   await disk.wellAgain()

@@ -21,7 +21,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { makeDirectories, overwrite, syncDirectory } from '../../base/files.node.ts'
+import { makeDirectories, overwrite, syncDirectory, whyFailed } from '../../base/files.node.ts'
 import { type MakeRoom, NO_ROOM, withRoom } from '../../base/room.ts'
 import { SassError } from '../../errors.ts'
 import { AUDIT_SYNC_MS, KEPT_FILE_BYTES } from '../../limits.ts'
@@ -51,10 +51,6 @@ export type KeptFile = LineFile & {
 const NAME = 'results'
 const NEWLINE = 0x0a
 const CRC_CHARS = 8
-
-function codeOf(cause: unknown): string {
-  return (cause as NodeJS.ErrnoException).code ?? (cause instanceof Error ? cause.message : String(cause))
-}
 
 function hex(crc: number): string {
   return crc.toString(16).padStart(CRC_CHARS, '0')
@@ -136,7 +132,7 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
   function unwritable(what: string, cause: unknown): SassError {
     return new SassError(
       'STATE_UNWRITABLE',
-      `The file of ${kind} ${path} ${what} (${codeOf(cause)}), so nothing was done; make room on its disk, or look whether that can be written at all.`,
+      `The file of ${kind} ${path} ${what}, since ${whyFailed(cause)}, so nothing was done; make room on its disk, or look whether that can be written at all.`,
       { path },
       cause,
     )
@@ -145,7 +141,7 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
   function notKept(): SassError {
     return new SassError(
       'STATE_UNWRITABLE',
-      `The disk does not keep what is written to ${path} (${broken ?? 'it is closed'}), so nothing more is done; look at the disk and restart the daemon.`,
+      `The disk does not keep what is written to ${path}, since ${broken ?? 'it is closed'}, so nothing more is done; look at the disk and restart the daemon.`,
       { path },
     )
   }
@@ -177,7 +173,7 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
     try {
       if (fstatSync(descriptor).size > sizeBytes) ftruncateSync(descriptor, sizeBytes)
     } catch (cause) {
-      broken = codeOf(cause)
+      broken = whyFailed(cause)
     }
   }
 
@@ -200,7 +196,7 @@ export function openKeptFile(options: KeptFileOptions): KeptFile {
       lastSyncMs = monotonicMs() - began
       for (const old of retired.splice(0)) closeSync(old)
       if (isClosed) return closeSync(descriptor)
-      done(error === null ? undefined : codeOf(error))
+      done(error === null ? undefined : whyFailed(error))
       // What came meanwhile.
       if (waiting.length > 0 || (isDirty && !isSyncDue && durability !== 'never')) sync()
     })
