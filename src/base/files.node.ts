@@ -72,10 +72,10 @@ export function errnoText(errno: string | undefined): string {
   }
 }
 
-/** The same of whatever was thrown. */
+/** The same of whatever was thrown, by the system or in its words. */
 export function whyFailed(cause: unknown): string {
-  const errno = errnoOf(cause)
-  if (errno !== undefined) return errnoText(errno)
+  const { code } = cause as NodeJS.ErrnoException
+  if (code !== undefined && /^E[A-Z0-9]+$/.test(code)) return errnoText(code)
   return cause instanceof Error ? cause.message : String(cause)
 }
 

@@ -113,6 +113,11 @@ export function makeMemory(kernel: Kernel, plan: NamespacePlan): ViewMemory {
     chmodSync(path, DIRECTORY_MODE)
   }
   writeFileSync(`${stage}/${EMPTY_FILE}`, '', { mode: 0o444 })
+  // Mounts of their own, which every cover is another one of: it can be read only, too.
+  for (const path of [empty, `${stage}/${EMPTY_FILE}`]) {
+    kernel.mount('bind nothing', path, path, '', MS_BIND, '')
+    kernel.change(path, MOUNT_ATTR_RDONLY, 0n)
+  }
   kernel.mount('bind root', root, root, '', MS_BIND, '')
 
   function showAt(directory: string, path: string, mode: number): void {
@@ -176,13 +181,13 @@ export function makeMemory(kernel: Kernel, plan: NamespacePlan): ViewMemory {
   }
 }
 
-/** Shows nothing in the place of what is there. */
+/** Shows nothing in the place of what is there, which can be read only as the mounts of nothing are. */
 function cover(kernel: Kernel, root: string, name: string): void {
   const path = `${root}/${name}`
-  if (!existsSync(path)) return
-  const nothing = `${dirname(root)}/${statSync(path).isDirectory() ? EMPTY : EMPTY_FILE}`
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return
+  const nothing = `${dirname(root)}/${stats.isDirectory() ? EMPTY : EMPTY_FILE}`
   kernel.mount(`cover /${name}`, nothing, path, '', MS_BIND, '')
-  kernel.change(path, MOUNT_ATTR_RDONLY, 0n)
 }
 
 /** What of the session's /proc, which lies beneath `root`, is no business of its processes; `isRoot`: they are root's. */

@@ -175,7 +175,8 @@ export function isSecretValue(bytes: Uint8Array, found: Assignment, strength: Na
   if (!fits || milliBits(bytes, start, end) < LEAST_MILLIBITS[strength]) return false
   if (strength === 'key' && length < 20) return false
   if (bytes[start] === SLASH || (bytes[start] === POINT && bytes[start + 1] === SLASH)) return false
-  return isText(bytes, start, end) && !standsForAnother(bytes, start, end)
+  // Without quotes it is nothing but letters, digits and signs.
+  return (found.quote === 0 || isText(bytes, start, end)) && !standsForAnother(bytes, start, end)
 }
 
 /** RFC 7519: where the first part begins as JSON does in Base64, it ends as JSON does, and is text in between. */
