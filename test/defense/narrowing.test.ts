@@ -173,8 +173,9 @@ t.test('a parent that may less never lets its delegate do more', (t) => {
   fc.assert(
     fc.property(
       anyCommandFacts,
-      anySet,
-      anyToolList,
+      // Half of them permit what there is to permit: of the others next to nothing is.
+      fc.oneof(anySet, fc.constant(OPEN_SET)),
+      fc.oneof(anyToolList, fc.constant(AGENT.tools)),
       anyToolList,
       fc.constantFrom('ls', 'git', 'bash', '*'),
       (facts, set, tools, fewer, pattern) => {
