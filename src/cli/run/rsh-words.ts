@@ -41,7 +41,7 @@ const REFUSED: Readonly<Record<string, string>> = Object.freeze({
   W: 'it forwards nothing',
   w: 'it forwards nothing',
 })
-/** Settings of `-o` that say by which way a connection goes, where to, or what it carries: ignored, another one would be made. */
+/** Settings of `-o` that say by which way a connection goes, where to, or what with: ignored, it would be another one. */
 const REFUSED_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['proxycommand', 'it goes through no other program'],
   ['proxyjump', 'it goes through no other host'],

@@ -30,14 +30,15 @@ export function runsPlans({ intent }: Pick<Config, 'intent'>): boolean {
 
 /**
  * What of plans follows from the configuration alone.
- * @param root see loadTools
- * @param identities who is known when a plan is looked at; absent: none will be
+ * `root`: see loadTools; `identities`: who is known when a plan is looked at, absent: none will be.
  * @throws SassError CONFIG_INVALID where a pin is of another key than the agent's, CONFIG_LOAD_FAILED for the tools
  */
 export function planSettings(
   { intent, agents }: Pick<Config, 'intent' | 'agents'>,
-  root?: string,
-  identities?: () => Rooms['identities'],
+  {
+    root,
+    identities,
+  }: { readonly root?: string | undefined; readonly identities?: () => Rooms['identities'] },
 ): PlanSettings {
   const made = createPlanGate({
     pins: Object.fromEntries(Object.entries(intent.issuer_pins).map(([name, { sha256 }]) => [name, sha256])),
@@ -85,7 +86,7 @@ export type JoinedPlans = {
  */
 export function joinPlans(config: Config, rooms: Rooms, intent: Intent | undefined): JoinedPlans {
   if (!runsPlans(config)) return { start() {}, close() {} }
-  const settings = planSettings(config, undefined, () => rooms.identities)
+  const settings = planSettings(config, { identities: () => rooms.identities })
   tellTools(settings, rooms.log)
   noteRefused(settings, rooms.audit)
   const directory = join(config.state_directory, 'intent')

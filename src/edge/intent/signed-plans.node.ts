@@ -45,7 +45,10 @@ function resultId({ device }: Intent, key: string): string {
   return encodeHex(hostSha256(signed)).slice(0, RESULT_ID_DIGITS)
 }
 
-/** Sends a result through the outbox, where it was not sent before. @throws SassError where there is no template for it, or no room */
+/**
+ * Sends a result through the outbox, where it was not sent before.
+ * @throws SassError where there is no template for it, or no room
+ */
 export function sendResult(
   intent: Intent,
   { key, receiver, sessionId, payload }: PlanDelivery,

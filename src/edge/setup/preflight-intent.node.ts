@@ -42,7 +42,7 @@ export function checkPlans(config: Pick<Config, 'intent' | 'agents'>, root?: str
   if (!runsPlans(config)) return []
   const found = root === undefined ? warn : fail
   try {
-    const { loaded, refused } = planSettings(config, root).tools
+    const { loaded, refused } = planSettings(config, { root }).tools
     const absent = [...loaded.values()].filter(({ executable }) => !existsSync(`${root ?? ''}${executable}`))
     return [
       ...absent.map(({ executable }) => warn(check, `${root}${executable} is not there`, NOT_LOOKED_AT)),

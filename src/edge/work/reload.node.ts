@@ -242,7 +242,7 @@ export function createReload(ground: ReloadGround, rooms: () => Rooms): () => Pr
     const plans =
       rooms().plans === undefined && !runsPlans(config)
         ? undefined
-        : planSettings(config, undefined, () => rooms().identities)
+        : planSettings(config, { identities: () => rooms().identities })
     const made = await reloadableOf(config, configPath, rooms().settings.startedAtMs, rooms().enrolments)
     const { ringBytes } = rooms().settings
     const policy = await loadPolicy(made.policy, config)

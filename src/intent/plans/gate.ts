@@ -1,8 +1,9 @@
 /**
  * The gate before every plan: nothing of it runs unless all of it may. The keys of issuers are pinned in the
  * configuration and held against the list of agents when the gate is made: one that differs, and there is no gate. Who has
- * changed its key since signs with the new one. A plan is then looked at in one order: form, issuer, signature, session and sender, times, single use, and for every call the
- * tool, its arguments, what the capability set lets be said, and what whoever runs it has.
+ * changed its key since signs with the new one. A plan is then looked at in one order: form, issuer, signature, session
+ * and sender, times, single use, and for every call the tool, its arguments, what the capability set lets be said, and
+ * what whoever runs it has.
  * Rules: SAOE 2.4 and FT-006; docs/plans.md.
  * @module
  */

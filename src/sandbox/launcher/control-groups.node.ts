@@ -44,7 +44,7 @@ import type { GroupStart } from './launcher-memory.ts'
 /** The kernel's own period, and the least that it takes of one. */
 const CPU_PERIOD_US = 100_000
 const CPU_QUOTA_MIN_US = 1_000
-/** tcp(7), tcp_mem: pages of whatever size the machine has. Of the most that the device lets all take, sessions get one in so many. */
+/** tcp(7), tcp_mem: pages, of whatever size. Of the most that the device lets all take, sessions get one in so many. */
 const SMALLEST_PAGE_BYTES = 4_096
 const TCP_SHARE_OF_DEVICE = 4
 

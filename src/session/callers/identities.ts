@@ -41,6 +41,13 @@ export function scopeOf(caller: Pick<Caller, 'publicKey' | 'listedKey'> | undefi
   return caller === undefined ? '' : encodeBase64Url(caller.listedKey ?? caller.publicKey)
 }
 
+/** Whom a handoff is given to: its name, and its key (scopeOf), since a name may be another one's tomorrow. */
+export type Recipient = { readonly name: string; readonly scope: string }
+
+export function recipientOf(caller: Caller | undefined): Recipient {
+  return { name: caller?.name ?? '', scope: scopeOf(caller) }
+}
+
 /** The tier of who has enrolled, by its role. */
 export type TierOf = (role: CallerRole) => Tier
 

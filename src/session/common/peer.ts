@@ -143,11 +143,6 @@ export function ownScope({ caller, session }: Pick<Peer, 'caller' | 'session'>):
   return session?.handed === undefined ? scope : `${scope} ${session.handed.id}`
 }
 
-/** Whose handoffs a caller reaches: those that were given to its name while it had its key. */
-export function recipientOf(caller: Caller | undefined): { readonly name: string; readonly scope: string } {
-  return { name: caller?.name ?? '', scope: scopeOf(caller) }
-}
-
 /** Who it was, as records name them. */
 export function namesOf({ caller, session }: Pick<Peer, 'caller' | 'session'>): {
   readonly agent: string | null

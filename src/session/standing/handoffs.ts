@@ -17,15 +17,13 @@ import {
 import { SassError } from '../../errors.ts'
 import { CLOCK_FLOOR_MS, HANDOFF_KEPT_MS, KEPT_RESULTS_SLACK_BYTES } from '../../limits.ts'
 import type { Clock, CopyStore, LineFile, LinePlace } from '../../ports.ts'
+import type { Recipient } from '../callers/identities.ts'
 import { copiesOf, type HandoffRecord, readHandoffLine, sentLine, takenLine } from './handoff-record.ts'
 
 const MINUTE_MS = 60_000
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0)
 
 export type KeptHandoff = HandoffRecord & { readonly isTaken: boolean }
-
-/** Whom a handoff is given to: its name, and its key (scopeOf), since a name may be another one's tomorrow. */
-export type Recipient = { readonly name: string; readonly scope: string }
 
 export function isFor({ to, recipient }: HandoffRecord, own: Recipient): boolean {
   return to === own.name && (recipient === undefined || recipient === own.scope)

@@ -6,7 +6,7 @@
  * @module
  */
 import { NAME_REST_BYTES, VALUE_BYTES } from '../limits.ts'
-import { byteClass, MORE, NO } from './shape.ts'
+import { byteClass, MORE, NO, run } from './shape.ts'
 
 export type Assignment = {
   /** Where the rest of the name ends. */
@@ -36,17 +36,10 @@ const OPERATOR_BYTES = 4
 const SPACES = 3
 const INDENT = 40
 
-function skip(bytes: Uint8Array, at: number, end: number, of: Uint8Array, most: number): number {
-  const limit = Math.min(end, at + most)
-  let next = at
-  while (next < limit && of[bytes[next] ?? 0] === 1) next++
-  return next
-}
-
 /** `[]` or `[25]` behind a name. */
 function skipIndex(bytes: Uint8Array, at: number, end: number): number {
   if (at < end && bytes[at] !== BRACKET) return at
-  const next = skip(bytes, at + 1, end, NAME, 8)
+  const next = run(bytes, at + 1, end, NAME, 8)
   if (next >= end) return MORE
   return bytes[next] === 0x5d ? next + 1 : at
 }
@@ -56,11 +49,11 @@ function skipIndex(bytes: Uint8Array, at: number, end: number): number {
  * @param start where the key word begins: an option has two hyphens before it
  */
 function skipOperator(bytes: Uint8Array, at: number, end: number, isOption: boolean): number {
-  let next = skip(bytes, at, end, CLOSING, 2)
+  let next = run(bytes, at, end, CLOSING, 2)
   const beforeSpace = next
   const isQuoted = next > at
-  const quote = skip(bytes, next, end, BLANK, SPACES)
-  next = skip(bytes, quote, end, CLOSING, 1)
+  const quote = run(bytes, next, end, BLANK, SPACES)
+  next = run(bytes, quote, end, CLOSING, 1)
   if (next >= end) return MORE
   const from = next
   let assigns = false
@@ -72,7 +65,7 @@ function skipOperator(bytes: Uint8Array, at: number, end: number, isOption: bool
   if (assigns) return next
   // Arguments of a call, `("name", "value")`.
   if (next === from + 1 && isQuoted && bytes[from] === COMMA) {
-    const value = skip(bytes, next, end, BLANK, SPACES)
+    const value = run(bytes, next, end, BLANK, SPACES)
     if (value >= end) return MORE
     return QUOTES[bytes[value] ?? 0] === 1 ? next : NO
   }
@@ -94,14 +87,14 @@ export function readAssignment(
   found: Assignment,
 ): number {
   const more = isLast ? NO : MORE
-  let next = skip(bytes, at, end, NAME, NAME_REST_BYTES)
+  let next = run(bytes, at, end, NAME, NAME_REST_BYTES)
   found.nameEnd = next
   found.start = -1
   // `var nameToken string = "value"`: one more word.
-  const word = skip(bytes, next, end, BLANK, SPACES)
+  const word = run(bytes, next, end, BLANK, SPACES)
   if (word > next && !isOption) {
-    const after = skip(bytes, word, end, NAME, 12)
-    const blank = skip(bytes, after, end, BLANK, SPACES)
+    const after = run(bytes, word, end, NAME, 12)
+    const blank = run(bytes, after, end, BLANK, SPACES)
     if (blank >= end) return more
     if (after > word && blank > after && (bytes[blank] === 0x3d || bytes[blank] === 0x3a)) next = after
   }
@@ -109,11 +102,11 @@ export function readAssignment(
   if (next === MORE) return more
   next = skipOperator(bytes, next, end, isOption)
   if (next < 0) return next === MORE ? more : NO
-  next = skip(bytes, next, end, SPACE, INDENT)
+  next = run(bytes, next, end, SPACE, INDENT)
   if (next < end && bytes[next] === AT) next++
   while (next + 1 < end && bytes[next] === BACKSLASH && QUOTES[bytes[next + 1] ?? 0] === 1) next++
   const quote = next < end && QUOTES[bytes[next] ?? 0] === 1 ? (bytes[next] ?? 0) : 0
-  if (quote !== 0) next = skip(bytes, next, end, QUOTES, 3)
+  if (quote !== 0) next = run(bytes, next, end, QUOTES, 3)
   if (next >= end) return more
   const limit = Math.min(end, next + VALUE_BYTES)
   let last = next

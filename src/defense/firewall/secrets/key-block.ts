@@ -6,8 +6,8 @@
  * @module
  */
 import { LINE_PREFIX_BYTES } from '../limits.ts'
-import { byteClass, MORE, NO } from './shape.ts'
-import { isOpen, type Place, run } from './surroundings.ts'
+import { byteClass, isOpen, MORE, NO, run } from './shape.ts'
+import type { Place } from './surroundings.ts'
 
 const BLOCK = byteClass('0-9a-zA-Z+/=,:;.()"\' \t\r\n\\-')
 const BLOCK_TYPE = byteClass('0-9A-Z ')

@@ -47,6 +47,19 @@ export function byteClass(members: string): ByteClass {
   return table
 }
 
+/** Where a run of that class from `at` ends, of at most so many bytes. */
+export function run(bytes: Uint8Array, at: number, end: number, of: ByteClass, most: number): number {
+  const limit = Math.min(end, at + most)
+  let next = at
+  while (next < limit && of[bytes[next] ?? 0] === 1) next++
+  return next
+}
+
+/** Whether bytes that are yet to come could make a run longer that ends at `stop`. */
+export function isOpen(stop: number, end: number, limit: number, isLast: boolean): boolean {
+  return stop === end && stop < limit && !isLast
+}
+
 /** One letter each; the alphabets that vendors draw from. */
 const CLASSES: Readonly<Record<string, ByteClass>> = {
   d: byteClass('0-9'),

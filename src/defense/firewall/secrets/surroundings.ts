@@ -6,7 +6,7 @@
  * @module
  */
 import { NAME_REST_BYTES, WORD_KEPT_BYTES } from '../limits.ts'
-import { byteClass, MORE, NO } from './shape.ts'
+import { byteClass, isOpen, MORE, NO, run } from './shape.ts'
 import { isSecretValue, type NameStrength } from './value.ts'
 
 /** Where a secret begins and ends, within the bytes that were given. */
@@ -30,18 +30,6 @@ const DATA_NAME_BYTES = 128
 /** Of one line of data: a certificate is one. */
 const DATA_BYTES = 2_048
 const DATA_LEAST_BYTES = 12
-
-export function run(bytes: Uint8Array, at: number, end: number, of: Uint8Array, most: number): number {
-  const limit = Math.min(end, at + most)
-  let next = at
-  while (next < limit && of[bytes[next] ?? 0] === 1) next++
-  return next
-}
-
-/** Whether bytes that are yet to come could make a run longer that ends at `stop`. */
-export function isOpen(stop: number, end: number, limit: number, isLast: boolean): boolean {
-  return stop === end && stop < limit && !isLast
-}
 
 /** Behind `://`: the password of `user:password@`. */
 export function readUserinfo(
