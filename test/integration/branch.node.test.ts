@@ -31,6 +31,7 @@ import {
   startNew,
   until,
 } from './daemon.node.ts'
+import { filesBelow } from './living.node.ts'
 
 const HOLD = { defense: { vi_swap: { hold_seconds: 1 } } }
 
@@ -411,9 +412,7 @@ t.test('an operator with a key does all of it over TLS', async (t) => {
 
 /** Every file beneath the state directory that holds those bytes. */
 function holding(directory: string, canary: string): string[] {
-  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(directory, name))
-    .filter((path) => lstatSync(path).isFile() && readFileSync(path).includes(canary))
+  return [...filesBelow(directory)].filter((path) => readFileSync(path).includes(canary))
 }
 
 t.test('a purge takes the branch along: no byte of it is left', async (t) => {

@@ -15,11 +15,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
 import { cutLink } from './cutting.node.ts'
 import { type Daemon, install, sassEdge, startDaemon, startNew, temporary } from './daemon.node.ts'
+import { filesBelow } from './living.node.ts'
 
 const MIB = 1_048_576
 const daemon = await startNew(t, {
@@ -43,9 +44,8 @@ async function stdoutOf(device: Client, command: string): Promise<string> {
 
 /** Every partial that is left anywhere in the state directory and the workspace. */
 function partials(one: Daemon): string[] {
-  return readdirSync(join(one.directory, '.sass-edge'), { recursive: true, encoding: 'utf8' }).filter(
-    (path) => path.endsWith('.part'),
-  )
+  const from = join(one.directory, '.sass-edge')
+  return [...filesBelow(from)].map((path) => relative(from, path)).filter((path) => path.endsWith('.part'))
 }
 
 t.test(

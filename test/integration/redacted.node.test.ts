@@ -3,10 +3,11 @@
  * pace it is written, and what the record says of it.
  * @module
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { auditEvents, ON_REAL_FILES, type Result, startNew, until } from './daemon.node.ts'
+import { filesBelow } from './living.node.ts'
 
 const daemon = await startNew(t, ON_REAL_FILES)
 
@@ -17,9 +18,7 @@ const sh = (script: string): Promise<Result> => daemon.cli(['exec', '--', 'sh', 
 
 /** Everything that the daemon keeps, as bytes. */
 function everything(directory: string): Buffer[] {
-  return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => readFileSync(join(parentPath, name)))
+  return [...filesBelow(directory)].map((path) => readFileSync(path))
 }
 
 t.test(

@@ -5,11 +5,12 @@
  * @module
  */
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { everyone, PYTHON, startBranched } from './branched.node.ts'
 import { collect, until } from './daemon.node.ts'
+import { filesBelow } from './living.node.ts'
 
 /** Gives how much it got of each, and holds it until the session ends. */
 const TAKES = `import ctypes, json, os, signal, sys, time
@@ -65,15 +66,10 @@ for (const who of everyone(t))
     daemon.put('take.py', `${TAKES}${HOLDS}`)
     const client = await daemon.open()
     const taking = client.execute(PYTHON, ['./take.py', '1000000']).catch(() => undefined)
-    const upper = (): string | undefined =>
-      readdirSync(join(daemon.state, 'branches'), { recursive: true, encoding: 'utf8' }).find((name) =>
-        name.endsWith('/told'),
-      )
-    await until(
-      'a session that has all it can get',
-      () => existsSync(join(daemon.state, 'branches')) && upper() !== undefined,
-    )
-    const got = JSON.parse(readFileSync(join(daemon.state, 'branches', upper() ?? ''), 'utf8')) as Got
+    const said = (): string | undefined =>
+      [...filesBelow(join(daemon.state, 'branches'))].find((path) => path.endsWith('/told'))
+    await until('a session that has all it can get', () => said() !== undefined)
+    const got = JSON.parse(readFileSync(said() ?? '', 'utf8')) as Got
     t.comment(JSON.stringify({ before, got }))
     t.ok(got.signals < 4_100, `${got.signals} signals that wait`)
     const meanwhile = await own()
