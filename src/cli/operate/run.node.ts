@@ -65,6 +65,14 @@ export const command: Command = {
     let reload = () => {}
     // To read the configuration again; a terminal that goes away must not end the device's daemon.
     process.on('SIGHUP', () => reload())
+    // What rotates logs sends one of these to some daemons. Left alone, the one would open a port for Node's debugger,
+    // which asks nobody who he is, and the other would end the daemon.
+    for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
+      process.on(signal, () =>
+        context.output.warn(
+          `${signal} does nothing here: SIGHUP reads the configuration and opens the log anew.`,
+        ),
+      )
     const ackIncident = optionValue(context.arguments.options, 'ack-incident')
     const sink = openLogSink(config.log, process.env)
     const daemon = await startDaemon(config, sink, {

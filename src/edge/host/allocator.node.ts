@@ -1,5 +1,5 @@
 /**
- * Keeps a daemon small that is idle most of its life: two settings of glibc's allocator before the large buffers are
+ * Keeps a daemon small that is idle most of its life: settings of glibc's allocator before the large buffers are
  * made, and memory given back when nothing runs. Other C libraries are left as they are.
  * @module
  */
@@ -10,6 +10,7 @@ import { optionalFunction } from '../../sandbox/kernel/syscalls.node.ts'
 
 /** malloc.h */
 const M_MMAP_THRESHOLD = -3
+const M_ARENA_MAX = -8
 /**
  * Above what one write to a socket takes (four frames), below a ring. Left alone it grows with the largest block that
  * was ever freed, and then the rings come zeroed from the heap instead of untouched from the kernel: 10 MiB in use
@@ -21,6 +22,8 @@ const MMAP_THRESHOLD_BYTES = 524_288
 export function keepSmall(): void {
   const setOption = optionalFunction('mallopt', ['i32', 'i32'])
   setOption?.(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
+  // For threads to come; where the environment says so (MALLOC_ARENA_MAX), those of Node have none of their own either.
+  setOption?.(M_ARENA_MAX, 1)
 }
 
 const REGULAR = { type: 'major', execution: 'sync' } as const
