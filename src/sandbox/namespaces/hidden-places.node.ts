@@ -21,13 +21,49 @@ import type { NamespacePlan } from './namespace-plan.ts'
 import { kernelPath, seenFile, seenOnce } from './seen-file.node.ts'
 
 const ETC = '/etc'
+/** A directory with more is read anew each time: its names would take the thread's memory. */
+const LISTED_NAMES_KEPT = 4_096
 const SYSTEM_PLACES = [...SECRET_PLACES, ...HIDDEN_PLACES]
 
-function namesIn(directory: string): string[] {
+/**
+ * A change that is as old as this when a directory is read was the last one before. Within one tick of the kernel's clock,
+ * 10 ms at most, a directory may change twice, and its time is the same.
+ */
+const SETTLED_MS = 20
+
+/** What a directory's listing is good for: as long as its time is that. NaN, which nothing is equal to: for this once. */
+function goodUntilChanged(changeMs: number): number {
+  return changeMs + SETTLED_MS < Date.now() ? changeMs : Number.NaN
+}
+
+type Listing = (directory: string) => readonly string[]
+
+/** Gives the names in directories for one search after the other; what the one before has read counts where it can. */
+function createListing(): (seen: typeof seenFile) => Listing {
+  let known: ReadonlyMap<string, { readonly change: number; readonly names: readonly string[] }> = new Map()
+  return (seen) => {
+    const before = known
+    const now = new Map<string, { readonly change: number; readonly names: readonly string[] }>()
+    known = now
+    return (directory) => {
+      const file = seen(directory)
+      // The time of a link is its own.
+      const change = file?.isDirectory() === true ? file.ctimeMs : Number.NaN
+      const there = now.get(directory) ?? before.get(directory)
+      const listed = there?.change === change ? there : readNames(directory, change)
+      if (listed.names.length <= LISTED_NAMES_KEPT) now.set(directory, listed)
+      return listed.names
+    }
+  }
+}
+
+function readNames(directory: string, change: number): { change: number; names: readonly string[] } {
+  const good = goodUntilChanged(change)
   try {
-    return readdirSync(kernelPath(directory), { encoding: 'buffer' }).map(escapedText)
+    const names = readdirSync(kernelPath(directory), { encoding: 'buffer' }).map(escapedText)
+    return { change: good, names }
   } catch {
-    return []
+    return { change: Number.NaN, names: [] }
   }
 }
 
@@ -46,7 +82,7 @@ const isKey = (path: string): boolean => KEYS.some((fits) => fits.test(baseName(
  * The paths that fit; `*` stands for any characters of a name, and for no leading dot. A path without one counts where its
  * directory is there: what is made later must not be there either.
  */
-function expand(pattern: string, seen: typeof seenFile): string[] {
+function expand(pattern: string, seen: typeof seenFile, namesIn: Listing): string[] {
   let found = ['']
   for (const part of pattern.split('/').slice(1)) {
     if (!part.includes('*')) {
@@ -65,7 +101,7 @@ function expand(pattern: string, seen: typeof seenFile): string[] {
 
 /** A directory as it was read. */
 type Looked = {
-  /** When it was changed last: lstat's ctimeMs. */
+  /** When it was changed last, lstat's ctimeMs; NaN where it may have changed again at the same time. */
   readonly change: number
   readonly names: number
   readonly directories: readonly string[]
@@ -74,6 +110,7 @@ type Looked = {
 
 function lookAt(directory: string, change: number, isSecret: (path: string) => boolean): Looked {
   const [directories, found]: [string[], string[]] = [[], []]
+  const good = goodUntilChanged(change)
   let names = 0
   try {
     for (const entry of readdirSync(kernelPath(directory), { encoding: 'buffer', withFileTypes: true })) {
@@ -85,7 +122,7 @@ function lookAt(directory: string, change: number, isSecret: (path: string) => b
   } catch {
     // Nobody else of this user reads it either.
   }
-  return { change, names, directories, found }
+  return { change: good, names, directories, found }
 }
 
 /**
@@ -131,6 +168,7 @@ export interface HiddenPlaces {
 export function createHiddenPlaces(most = WALKED_NAMES_MAX): HiddenPlaces {
   const etcKeys = createWalk(ETC, most, isKey)
   const walks = new Map<string, () => readonly string[]>()
+  const listing = createListing()
 
   function secretsOf(root: string): readonly string[] {
     const walk = walks.get(root) ?? createWalk(root, most, (path) => isSensitive(path, NO_HOME))
@@ -141,6 +179,7 @@ export function createHiddenPlaces(most = WALKED_NAMES_MAX): HiddenPlaces {
   function secrets(
     read: readonly string[],
     homes: readonly string[],
+    namesIn: Listing,
     fitting: (pattern: string) => string[],
   ): string[] {
     const places = SYSTEM_PLACES.filter((place) => !isWithin(ETC, place)).flatMap(fitting)
@@ -158,12 +197,13 @@ export function createHiddenPlaces(most = WALKED_NAMES_MAX): HiddenPlaces {
   return {
     find({ hidden, hidesSecrets, roots, read: listed }, read, homes, seen = seenOnce()) {
       const ofBranches = hidden.includes(WORKSPACE_SECRETS_WORD) ? roots : []
-      const fitting = (pattern: string): string[] => expand(pattern, seen)
+      const namesIn = listing(seen)
+      const fitting = (pattern: string): string[] => expand(pattern, seen, namesIn)
       const wanted = [
         ...hidden.filter((path) => path !== WORKSPACE_SECRETS_WORD).flatMap(fitting),
         // What is listed by its very name is meant to be read.
         ...ofBranches.flatMap(({ path }) => secretsOf(path)).filter((path) => !listed.includes(path)),
-        ...(hidesSecrets ? secrets(read, homes, fitting) : []),
+        ...(hidesSecrets ? secrets(read, homes, namesIn, fitting) : []),
       ]
       const found: string[] = []
       for (const path of [...new Set(wanted)].sort((a, b) => a.length - b.length)) {

@@ -2,8 +2,9 @@
  * Which paths are hidden, found in real directories.
  * @module
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { HIDDEN_PLACES_MAX } from '../../../src/sandbox/limits.ts'
 import { createHiddenPlaces } from '../../../src/sandbox/namespaces/hidden-places.node.ts'
@@ -160,6 +161,38 @@ t.test('in branched directories the names of secrets are, where that is wanted',
   t.strictSame(find(['$WORKSPACE_SECRETS']), named, 'files alone, no examples, nothing that is listed')
   writeFileSync(join(directory, 'deep/later.pem'), '')
   t.strictSame(find(['$WORKSPACE_SECRETS']), ['.env', ...named.slice(1), 'deep/later.pem'].sort())
+})
+
+t.test('what comes in the moment after a look is there at the next one', async (t) => {
+  const directory = t.testdir({ branch: {}, listed: {} })
+  const [branch, listed] = [join(directory, 'branch'), join(directory, 'listed')]
+  symlinkSync(listed, join(directory, 'link'))
+  const root = { kind: 'bind', path: branch, source: '' } as const
+  const wish = {
+    hidden: [`${listed}/*.pw`, `${directory}/link/*.pw`, '$WORKSPACE_SECRETS'],
+    hidesSecrets: false,
+    roots: [root],
+    read: [],
+  }
+  const places = createHiddenPlaces()
+  for (let turn = 0; turn < 50; turn++) {
+    const missing = [
+      join(branch, `${turn}.key`),
+      join(listed, `${turn}.pw`),
+      join(directory, 'link', `${turn}.pw`),
+    ]
+    for (const path of missing.slice(0, 2)) writeFileSync(path, '')
+    const found = places.find(wish, [directory], [])
+    t.strictSame(
+      missing.filter((path) => !found.includes(path)),
+      [],
+    )
+  }
+  const link = join(directory, 'link', 'later.pw')
+  await sleep(50)
+  places.find(wish, [directory], [])
+  writeFileSync(join(listed, 'later.pw'), '')
+  t.ok(places.find(wish, [directory], []).includes(link), 'through a link, long after it was made')
 })
 
 t.test('more names than can be looked at are refused, since one of them could be a secret', async (t) => {
