@@ -35,15 +35,25 @@ export type RunOptions = {
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Waits until `condition` holds; throws with `what` where it never does. The limit is for a machine with much else to do. */
+/**
+ * Waits until `condition` holds; throws with `what` where it never does. A file that is not there, yet or any more, is one
+ * of the ways not to hold. The limit is for a machine with much else to do.
+ */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
   limitMs = 60_000,
 ): Promise<void> {
+  let cause: unknown
   for (const end = performance.now() + limitMs; performance.now() < end; await sleep(10))
-    if (await condition()) return
-  throw new Error(`never came: ${what}`)
+    try {
+      if (await condition()) return
+      cause = undefined
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      cause = error
+    }
+  throw new Error(`never came: ${what}`, { cause })
 }
 
 /** False for a zombie too: it is dead, whoever still has to notice. */
