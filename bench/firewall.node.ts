@@ -27,6 +27,8 @@ const HOSTILE: readonly string[] = [
     'AKIA.',
     '\x1b[1m',
     '\x1b[1mtoken',
+    '\x1b]0;root@gate: ~\x07',
+    '\x1b]8;;file://gate/usr/bin/a\x1b\\\x1b[01;32ma\x1b[0m\x1b]8;;\x1b\\\n',
   ],
   ...[
     '\ndata:apiVersion:\ndata:\n a: aaaaaaaaaaaaaaaaaaaaa',

@@ -156,6 +156,14 @@ export function createControls(findByte: FindByte = findByteAlone): Controls {
         }
         let to = endOf(ends.length - 1) + length
         while (at < bytes.length && phase !== TEXT) {
+          if (phase === STRING) {
+            const end = Math.min(bytes.length, at + CONTROL_STRING_BYTES - length)
+            const from = at
+            while (at < end && NEXT[STRING * BYTES + (bytes[at] as number)] === STRING)
+              store[to++] = bytes[at++] as number
+            length += at - from
+            if (at === bytes.length) break
+          }
           const byte = bytes[at] as number
           const most = phase < STRING ? CONTROL_BYTES : CONTROL_STRING_BYTES
           const now = length === most ? NONE : (NEXT[phase * BYTES + byte] as number)

@@ -52,6 +52,11 @@ export type SecretPass = {
   pause(pause: Pause, emit: Emit): void
   /** Nothing follows. */
   finish(emit: Emit): void
+  /**
+   * So many bytes that stand alone: nothing has come before them that did not go on, and nothing follows. False: nothing
+   * in them is hidden, and nothing was given.
+   */
+  whole(bytes: Uint8Array, length: number, emit: Emit): boolean
   /** What has gone on, hidden or not, of the bytes that came. */
   readonly passedBytes: number
   /** Bytes that came and did not go on yet. */
@@ -66,6 +71,8 @@ const [LF, HYPHEN] = [0x0a, 0x2d]
 const OPTION_BYTES = 40
 /** What has gone on and is looked at again: whether a word, or an option, begins there, and what a line begins with. */
 const CONTEXT_BYTES = LINE_PREFIX_BYTES + 8
+/** What is kept without a block of memory of its own. */
+const ROOM_BYTES = 512
 const NEVER = Number.POSITIVE_INFINITY
 /** Kinds that are no data. */
 const KINDS = {
@@ -100,6 +107,7 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
   const place: Place = { start: 0, end: 0 }
   /** What came and may be looked at again; `base` is the offset of its first byte, and `passed` of what has gone on. */
   let kept: Uint8Array = new Uint8Array(0)
+  let keptLength = 0
   let [base, passed] = [0, 0]
   /** The scan goes on there, and in this state. */
   let scanned = 0
@@ -349,8 +357,7 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
   }
 
   /** Scans as far as can be decided; where what may go on ends. */
-  function scan(bytes: Uint8Array, isLast: boolean): number {
-    const end = bytes.length
+  function scan(bytes: Uint8Array, end: number, isLast: boolean): number {
     let at = scanned - base
     tokenFrom = NEVER
     openFrom = NEVER
@@ -375,8 +382,8 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
     return base + (isLast ? end : runStart(bytes, at - words.depth(now.state), RUN, WORD_KEPT_BYTES))
   }
 
-  /** Lets the bytes up to the offset `to` go on, without what is hidden. */
-  function pass(bytes: Uint8Array, to: number, emit: Emit): void {
+  /** Lets the bytes up to the offset `to` go on, without what is hidden; there are bytes up to `end`. */
+  function pass(bytes: Uint8Array, end: number, to: number, emit: Emit): void {
     let done = 0
     for (let index = 0; index < spans.length; index++) {
       const span = spans[index]
@@ -388,7 +395,7 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
           markOf(span.kind),
           span.start,
           span,
-          bytes.subarray(Math.max(0, span.start - base), span.end - base),
+          bytes.subarray(Math.max(0, span.start - base), Math.min(span.end - base, end)),
         )
       told = span
       passed = Math.max(passed, Math.min(span.end, to))
@@ -398,43 +405,72 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
     passed = Math.max(passed, to)
   }
 
-  function pushSome(bytes: Uint8Array, emit: Emit): void {
-    let all = bytes
-    if (kept.length > 0) {
-      work.set(kept)
-      work.set(bytes, kept.length)
-      all = work.subarray(0, kept.length + bytes.length)
+  /** Keeps the bytes from `from` to `end`: the few that are usual in the same room as those before. */
+  function keep(bytes: Uint8Array, from: number, end: number): void {
+    keptLength = end - from
+    if (keptLength > ROOM_BYTES) kept = bytes.slice(from, end)
+    else {
+      if (kept.length !== ROOM_BYTES) kept = new Uint8Array(ROOM_BYTES)
+      for (let at = 0; at < keptLength; at++) kept[at] = bytes[from + at] as number
     }
-    const to = scan(all, false)
-    pass(all, Math.max(passed, to), emit)
-    const from = Math.max(0, Math.min(to - base, all.length) - CONTEXT_BYTES)
-    kept = all.slice(from)
+  }
+
+  function pushSome(bytes: Uint8Array, emit: Emit): void {
+    let [all, end] = [bytes, bytes.length]
+    if (keptLength > 0) {
+      if (keptLength > ROOM_BYTES) work.set(kept)
+      else for (let at = 0; at < keptLength; at++) work[at] = kept[at] as number
+      work.set(bytes, keptLength)
+      all = work
+      end += keptLength
+    }
+    const to = scan(all, end, false)
+    pass(all, end, Math.max(passed, to), emit)
+    const from = Math.max(0, Math.min(to - base, end) - CONTEXT_BYTES)
+    keep(all, from, end)
     base += from
+  }
+
+  /** Where that is; what follows begins anew. */
+  function scanToEnd(bytes: Uint8Array, length: number): number {
+    const to = scan(bytes, length, true)
+    endBlock(to)
+    now.state = KEY_WORD_START
+    isData = false
+    return to
   }
 
   return {
     push(bytes, emit) {
       for (let at = 0; at < bytes.length; ) {
-        const size = Math.min(bytes.length - at, work.length - kept.length)
+        const size = Math.min(bytes.length - at, work.length - keptLength)
         pushSome(at === 0 && size === bytes.length ? bytes : bytes.subarray(at, at + size), emit)
         at += size
       }
     },
     pause(pause, emit) {
       const kinds = pause === 'moment' ? Math.min(tokenFrom, openFrom) : pause === 'while' ? tokenFrom : NEVER
-      const to = Math.min(base + kept.length, kinds)
-      if (to > passed) pass(kept, to, emit)
+      const to = Math.min(base + keptLength, kinds)
+      if (to > passed) pass(kept, keptLength, to, emit)
     },
     finish(emit) {
-      pass(kept, scan(kept, true), emit)
-      base += kept.length
-      kept = new Uint8Array(0)
+      const to = scanToEnd(kept, keptLength)
+      pass(kept, keptLength, to, emit)
+      base = to
+      keptLength = 0
+    },
+    whole(bytes, length, emit) {
+      const to = scanToEnd(bytes, length)
+      const isFound = spans.length > 0
+      if (isFound) pass(bytes, length, to, emit)
+      base = passed = to
+      return isFound
     },
     get passedBytes() {
       return passed
     },
     get keptBytes() {
-      return base + kept.length - passed
+      return base + keptLength - passed
     },
   }
 }

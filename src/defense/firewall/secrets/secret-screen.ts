@@ -43,8 +43,8 @@ export type SecretScreen = {
 
 const ESC = 0x1b
 const SHORT_BYTES = 64
-/** Everything ends there, and nothing waits for what follows: a line ends, and a byte that is in nothing. */
-const BEHIND_STRING = new Uint8Array([0x0a, 0x00])
+/** Whoever keeps nothing needs no room to put it together with what comes. */
+const EMPTY = new Uint8Array(0)
 
 type Found = {
   count: number
@@ -61,56 +61,49 @@ export function createSecretScreens(
   const work = new Uint8Array(SCREEN_WORK_BYTES)
   const text = new Uint8Array(SCREEN_WORK_BYTES)
   const out = new Uint8Array(SCREEN_WORK_BYTES)
-  // Strings are looked through while the pass is at work.
-  const stringWork = new Uint8Array(2 * CONTROL_STRING_BYTES)
+  const string = new Uint8Array(CONTROL_STRING_BYTES)
   const lent = { text, out, findByte }
   return {
     open: () =>
       createSecretScreen(
         createSecretPass(tables, work),
-        createStringScreen(tables, stringWork),
+        createStringScreen(tables, string),
         createControls(findByte),
         lent,
       ),
   }
 }
 
-/** Hides secrets in one string after the other. False: none begins there, and it goes on as it is. */
-function createStringScreen(
-  tables: SecretTables,
-  work: Uint8Array,
-): (bytes: Uint8Array, emit: Emit) => boolean {
-  const lines = new Uint8Array(CONTROL_STRING_BYTES + BEHIND_STRING.length)
+/** Hides secrets in one string after the other, and gives what is left of it. False: it goes on as it is, and nothing was given. */
+type HideInString = (bytes: Uint8Array, from: number, to: number, emit: Emit) => boolean
+
+/** @param work lent to one call at a time */
+function createStringScreen(tables: SecretTables, work: Uint8Array): HideInString {
   const now = { state: KEY_WORD_START }
   let pass: SecretPass | undefined
-  return (bytes, emit) => {
+  return (bytes, from, to, emit) => {
     now.state = KEY_WORD_START
-    if (scanKeyWords(tables.words, tables.begins, bytes, 0, bytes.length, now) === bytes.length) return false
-    pass ??= createSecretPass(tables, work)
-    const end = pass.passedBytes + bytes.length
-    const within: Emit = (piece, offset, span, secret) => {
-      if (offset >= end) return
-      emit(span === undefined ? piece.subarray(0, end - offset) : piece, offset, span, secret)
-    }
+    if (scanKeyWords(tables.words, tables.begins, bytes, from, to, now) === to) return false
+    pass ??= createSecretPass(tables, EMPTY)
     // Copied: what is left of it is put where it lies.
-    lines.set(bytes)
-    lines.set(BEHIND_STRING, bytes.length)
-    pass.push(lines.subarray(0, bytes.length + BEHIND_STRING.length), within)
-    if (pass.keptBytes > 0) pass.finish(within)
-    return true
+    if (to - from > SHORT_BYTES) work.set(bytes.subarray(from, to))
+    else for (let at = from; at < to; at++) work[at - from] = bytes[at] as number
+    return pass.whole(work, to - from, emit)
   }
 }
 
 /** `text` and `out` are lent to one call at a time. */
 function createSecretScreen(
   pass: SecretPass,
-  hideInString: (bytes: Uint8Array, emit: Emit) => boolean,
+  hideInString: HideInString,
   controls: Controls,
   { text, out, findByte }: { text: Uint8Array; out: Uint8Array; findByte: FindByte },
 ): SecretScreen {
   let found: Found | undefined
   /** Of `out`, what is put together and has not gone on. */
   let woven = 0
+  /** The string that is looked through: where it stood, and who gets it. */
+  const string = { offset: 0, emit: (_bytes: Uint8Array): void => {} }
 
   function remember({ kind }: Span, secret: Uint8Array, offset: number, isLate: boolean): void {
     found ??= { count: 0, late: 0, kinds: new Map(), secrets: [] }
@@ -153,17 +146,16 @@ function createSecretScreen(
     for (let at = controls.nextOffset; at <= offset; at = controls.nextOffset) {
       if (woven + CONTROL_STRING_BYTES > out.length) flush(emit)
       const end = woven + controls.giveUpTo(offset, out, woven)
-      const isAsItIs = !isString(out, woven) || !hideInString(out.subarray(woven, end), ofString(at, emit))
-      if (isAsItIs) woven = end
+      string.offset = at
+      string.emit = emit
+      if (!isString(out, woven) || !hideInString(out, woven, end, putString)) woven = end
     }
   }
 
-  /** What is left of a string that stood at `offset`. */
-  function ofString(offset: number, emit: (bytes: Uint8Array) => void): Emit {
-    return (bytes, _offset, span, secret) => {
-      if (span !== undefined && secret !== undefined) remember(span, secret, offset, false)
-      put(bytes, 0, bytes.length, emit)
-    }
+  /** What is left of a string. */
+  function putString(bytes: Uint8Array, _offset: number, span?: Span, secret?: Uint8Array): void {
+    if (span !== undefined && secret !== undefined) remember(span, secret, string.offset, false)
+    put(bytes, 0, bytes.length, string.emit)
   }
 
   /** Puts sequences back where they stood; those within a secret stand behind it. */

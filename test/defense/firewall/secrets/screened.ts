@@ -20,6 +20,8 @@ export const knownTables = (value: string): SecretTables =>
   shipped([{ kind: 'known-secret', bytes: Buffer.from(value) }])
 
 const work = new Uint8Array(SCREEN_WORK_BYTES)
+/** What other streams may have left behind in it: more of a word, of a value or of a block, or its end. */
+const LEFT_BEHIND = ['a', 'A1', '"', '\n', '=', '-----', 'aA1_aA1_'].map((text) => Buffer.alloc(2_048, text))
 
 export type Passed = {
   readonly text: string
@@ -44,6 +46,7 @@ export function passed(text: string | Uint8Array, cuts: readonly number[] = []):
   }
   for (let [at, turn] = [0, 0]; at < bytes.length; turn++) {
     const size = cuts[turn % cuts.length] ?? bytes.length
+    work.set(LEFT_BEHIND[turn % LEFT_BEHIND.length] ?? [])
     pass.push(bytes.subarray(at, at + size), emit)
     keptBytes = Math.max(keptBytes, pass.keptBytes)
     at += size
