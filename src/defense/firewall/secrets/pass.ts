@@ -23,10 +23,11 @@ import {
   WORD_KEPT_BYTES,
 } from '../limits.ts'
 import { type Assignment, readAssignment } from './assignment.ts'
+import { createKeptBytes } from './kept-bytes.ts'
 import { createBlockBody, readBlockEnd, readBlockHeader } from './key-block.ts'
 import type { Kind, Lead, Run, SecretTables } from './kinds.ts'
 import { type LiteralKey, matchLiteral, startOfLiteral } from './known.ts'
-import { byteClass, MORE, matchShape, NO } from './shape.ts'
+import { byteClass, isOptionAt, MORE, matchShape, NO, runStart, WORD } from './shape.ts'
 import { type Place, readCompared, readDataLine, readUserinfo, readUserOption } from './surroundings.ts'
 import { isJsonHead, isSecretValue, milliBits, type NameStrength } from './value.ts'
 
@@ -63,16 +64,12 @@ export type SecretPass = {
   readonly keptBytes: number
 }
 
-const WORD = byteClass('0-9a-zA-Z_-')
 /** Of a word: also of letters beyond ASCII, with which a known secret may begin. */
 const RUN = byteClass('!-~').map((isIn, byte) => (byte >= 0x80 ? 1 : isIn))
 const BEFORE_ASSIGNED = byteClass('=:"\'` \t\n>')
-const [LF, HYPHEN] = [0x0a, 0x2d]
-const OPTION_BYTES = 40
+const LF = 0x0a
 /** What has gone on and is looked at again: whether a word, or an option, begins there, and what a line begins with. */
 const CONTEXT_BYTES = LINE_PREFIX_BYTES + 8
-/** What is kept without a block of memory of its own. */
-const ROOM_BYTES = 512
 const NEVER = Number.POSITIVE_INFINITY
 /** Kinds that are no data. */
 const KINDS = {
@@ -87,27 +84,12 @@ function isRandomEnough(kind: Kind, bytes: Uint8Array, start: number, stop: numb
   return kind.leastMilliBits === 0 || milliBits(bytes, start, stop) >= kind.leastMilliBits
 }
 
-/** Whether the word that `at` is in begins with two hyphens. */
-function isOptionAt(bytes: Uint8Array, at: number): boolean {
-  const start = runStart(bytes, at, WORD, OPTION_BYTES)
-  return bytes[start] === HYPHEN && bytes[start + 1] === HYPHEN
-}
-
-/** Where the run of that class begins that ends at `end`, or so many bytes before. */
-function runStart(bytes: Uint8Array, end: number, of: Uint8Array, most: number): number {
-  const least = Math.max(0, end - most)
-  let start = end
-  while (start > least && of[bytes[start - 1] ?? 0] === 1) start--
-  return start
-}
-
 /** @param work lent to one push at a time: what was kept and what comes, together; longer pushes are cut */
 export function createSecretPass({ words, begins, leads }: SecretTables, work: Uint8Array): SecretPass {
   const { columns, next, firstAccepting, width } = words
   const place: Place = { start: 0, end: 0 }
   /** What came and may be looked at again; `base` is the offset of its first byte, and `passed` of what has gone on. */
-  let kept: Uint8Array = new Uint8Array(0)
-  let keptLength = 0
+  const kept = createKeptBytes()
   let [base, passed] = [0, 0]
   /** The scan goes on there, and in this state. */
   let scanned = 0
@@ -405,29 +387,18 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
     passed = Math.max(passed, to)
   }
 
-  /** Keeps the bytes from `from` to `end`: the few that are usual in the same room as those before. */
-  function keep(bytes: Uint8Array, from: number, end: number): void {
-    keptLength = end - from
-    if (keptLength > ROOM_BYTES) kept = bytes.slice(from, end)
-    else {
-      if (kept.length !== ROOM_BYTES) kept = new Uint8Array(ROOM_BYTES)
-      for (let at = 0; at < keptLength; at++) kept[at] = bytes[from + at] as number
-    }
-  }
-
   function pushSome(bytes: Uint8Array, emit: Emit): void {
     let [all, end] = [bytes, bytes.length]
-    if (keptLength > 0) {
-      if (keptLength > ROOM_BYTES) work.set(kept)
-      else for (let at = 0; at < keptLength; at++) work[at] = kept[at] as number
-      work.set(bytes, keptLength)
+    if (kept.length > 0) {
+      kept.copyTo(work)
+      work.set(bytes, kept.length)
       all = work
-      end += keptLength
+      end += kept.length
     }
     const to = scan(all, end, false)
     pass(all, end, Math.max(passed, to), emit)
     const from = Math.max(0, Math.min(to - base, end) - CONTEXT_BYTES)
-    keep(all, from, end)
+    kept.keep(all, from, end)
     base += from
   }
 
@@ -443,21 +414,21 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
   return {
     push(bytes, emit) {
       for (let at = 0; at < bytes.length; ) {
-        const size = Math.min(bytes.length - at, work.length - keptLength)
+        const size = Math.min(bytes.length - at, work.length - kept.length)
         pushSome(at === 0 && size === bytes.length ? bytes : bytes.subarray(at, at + size), emit)
         at += size
       }
     },
     pause(pause, emit) {
       const kinds = pause === 'moment' ? Math.min(tokenFrom, openFrom) : pause === 'while' ? tokenFrom : NEVER
-      const to = Math.min(base + keptLength, kinds)
-      if (to > passed) pass(kept, keptLength, to, emit)
+      const to = Math.min(base + kept.length, kinds)
+      if (to > passed) pass(kept.bytes, kept.length, to, emit)
     },
     finish(emit) {
-      const to = scanToEnd(kept, keptLength)
-      pass(kept, keptLength, to, emit)
+      const to = scanToEnd(kept.bytes, kept.length)
+      pass(kept.bytes, kept.length, to, emit)
       base = to
-      keptLength = 0
+      kept.keep(kept.bytes, 0, 0)
     },
     whole(bytes, length, emit) {
       const to = scanToEnd(bytes, length)
@@ -470,7 +441,7 @@ export function createSecretPass({ words, begins, leads }: SecretTables, work: U
       return passed
     },
     get keptBytes() {
-      return base + keptLength - passed
+      return base + kept.length - passed
     },
   }
 }

@@ -179,3 +179,21 @@ export function matchShape(
   if (next === end) return isLast ? next : MORE
   return shape.last[bytes[next] ?? 0] === 1 ? NO : next
 }
+
+export const WORD: Uint8Array = byteClass('0-9a-zA-Z_-')
+const HYPHEN = 0x2d
+const OPTION_BYTES = 40
+
+/** Whether the word that `at` is in begins with two hyphens. */
+export function isOptionAt(bytes: Uint8Array, at: number): boolean {
+  const start = runStart(bytes, at, WORD, OPTION_BYTES)
+  return bytes[start] === HYPHEN && bytes[start + 1] === HYPHEN
+}
+
+/** Where the run of that class begins that ends at `end`, or so many bytes before. */
+export function runStart(bytes: Uint8Array, end: number, of: Uint8Array, most: number): number {
+  const least = Math.max(0, end - most)
+  let start = end
+  while (start > least && of[bytes[start - 1] ?? 0] === 1) start--
+  return start
+}

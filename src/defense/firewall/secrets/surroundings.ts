@@ -6,7 +6,7 @@
  * @module
  */
 import { NAME_REST_BYTES, WORD_KEPT_BYTES } from '../limits.ts'
-import { byteClass, isOpen, MORE, NO, run } from './shape.ts'
+import { byteClass, isOpen, MORE, NO, run, WORD } from './shape.ts'
 import { isSecretValue, type NameStrength } from './value.ts'
 
 /** Where a secret begins and ends, within the bytes that were given. */
@@ -15,7 +15,6 @@ export type Place = { start: number; end: number }
 const BASE64 = byteClass('0-9a-zA-Z+/=')
 const PRINTABLE = byteClass('!-~')
 const NAME = byteClass('0-9a-zA-Z_."\'-')
-const WORD = byteClass('0-9a-zA-Z_-')
 const BLANK = byteClass(' \t')
 const SPACE = byteClass(' \t\r\n')
 const VALUE_GAP = byteClass(' \t"\'')
