@@ -12,15 +12,17 @@
  * @module
  */
 import {
-  appendFileSync,
   closeSync,
   constants,
   existsSync,
   fsyncSync,
+  ftruncateSync,
   openSync,
   readFileSync,
+  rmSync,
   statSync,
   unlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { encodeHex } from '../base/encoding/hex.ts'
@@ -129,13 +131,17 @@ function contentsOf(path: string, previous: string): Contents {
   return { links, firstTime }
 }
 
-/** Appends and makes it last. */
+/** Appends and makes it last. What a full disk or a crash has left of a line goes: the next one would belong to it. */
 function appendLinks(directory: string, links: readonly Link[]): void {
   if (links.length === 0) return
-  const path = linksPath(directory)
-  appendFileSync(path, links.map((link) => `${JSON.stringify(link)}\n`).join(''), { mode: 0o600 })
-  const descriptor = openSync(path, constants.O_RDONLY)
+  const descriptor = openSync(
+    linksPath(directory),
+    constants.O_RDWR | constants.O_CREAT | constants.O_APPEND,
+    0o600,
+  )
   try {
+    ftruncateSync(descriptor, readFileSync(descriptor).lastIndexOf('\n') + 1)
+    writeFileSync(descriptor, links.map((link) => `${JSON.stringify(link)}\n`).join(''))
     fsyncSync(descriptor)
   } finally {
     closeSync(descriptor)
@@ -156,8 +162,9 @@ function dropFacts(directory: string, last: number): void {
     const next = pairs[index + 1]
     if (next === undefined || next > last + 1) return
     const { frames, keys } = pairPaths(directory, first)
+    // Frames without keys are a pair still, and gone on with; keys alone would lie there for good.
+    rmSync(keys, { force: true })
     unlinkSync(frames)
-    unlinkSync(keys)
   }
 }
 

@@ -89,6 +89,19 @@ t.test('files are dropped until the rest fits, and the chain verifies from the p
   t.end()
 })
 
+t.test('a kept record that a full disk or a crash has torn does not spoil the next one', (t) => {
+  const directory = dropped(t)
+  const links = readFileSync(linksPath(directory), 'utf8')
+  const first = links.indexOf('\n') + 1
+  writeFileSync(linksPath(directory), `${links}${links.slice(0, first / 2)}`)
+  const journal = open(directory)
+  write(journal, 20)
+  t.ok(drop(directory, journal, 0) > 0)
+  journal.close()
+  t.match(verify(directory), { ok: true })
+  t.end()
+})
+
 t.test('what is older than it is kept goes, one file at a time (JF-R32)', (t) => {
   const directory = join(t.testdir(), 'audit')
   const journal = open(directory)
