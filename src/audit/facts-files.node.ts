@@ -3,7 +3,7 @@
  * Rules: docs/responses.md, section 7 (sealed facts).
  * @module
  */
-import { closeSync, constants, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { hostSha256 } from '../base/crypto/sha256.node.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
@@ -39,9 +39,14 @@ export function pairPaths(
   return { frames: `${base}.sealed`, keys: `${base}.keys` }
 }
 
+/** The keys of one pair as they lie there; none where a crash came between the making of its two files. */
+export function slotsIn(path: string): Buffer {
+  return existsSync(path) ? readFileSync(path) : Buffer.alloc(0)
+}
+
 /** Keys of one pair by their id, in hex; null: it was destroyed. */
 export function keysIn(path: string): ReadonlyMap<string, Uint8Array | null> {
-  const bytes = readFileSync(path)
+  const bytes = slotsIn(path)
   const keys = new Map<string, Uint8Array | null>()
   for (let at = 0; at + SLOT_BYTES <= bytes.length; at += SLOT_BYTES) {
     const id = bytes.subarray(at + SESSION_ID_BYTES, at + SESSION_ID_BYTES + KEY_ID_BYTES)

@@ -10,11 +10,13 @@ import { createCipheriv, randomBytes } from 'node:crypto'
 import {
   closeSync,
   constants,
+  existsSync,
   fdatasync,
   fdatasyncSync,
   ftruncateSync,
   openSync,
   readSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs'
 import { hchacha } from '@noble/ciphers/chacha.js'
@@ -120,6 +122,7 @@ export function openSealedFacts({
       pair = { frames: { descriptor: frames, sizeBytes: 0 }, keys: { descriptor: own, sizeBytes: 0 } }
     } catch (cause) {
       closeSync(frames)
+      unlinkSync(paths.frames)
       throw cause
     }
     keys.clear()
@@ -202,6 +205,8 @@ export function openSealedFacts({
 
   /** Overwrites the keys of that session in one file. */
   function destroyIn(keysPath: string, session: Uint8Array): number {
+    // A crash may have left the frames of a pair alone.
+    if (!existsSync(keysPath)) return 0
     const descriptor = openSync(keysPath, constants.O_RDWR | constants.O_NOFOLLOW)
     let count = 0
     try {

@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { factsPairs, pairPaths, readFacts } from '../../src/audit/facts-files.node.ts'
@@ -69,6 +69,17 @@ t.test('a pair that is large enough, and each start, begins another', async (t) 
     contents(directory).map(({ index }) => index),
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
   )
+})
+
+t.test('a crash between the two files of a pair keeps nothing from being read or erased', async (t) => {
+  const directory = t.testdir()
+  writeFileSync(pairPaths(directory, 3).frames, '')
+  const facts = open(directory)
+  facts.seal(ONE, { index: 0 })
+  facts.seal(TWO, { index: 1 })
+  t.equal(facts.purge(ONE), 1)
+  facts.close()
+  t.same(contents(directory), ['purged', { index: 1 }])
 })
 
 t.test('a torn end is left out, and hides nothing', async (t) => {

@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { basename, join } from 'node:path'
 import { followKeys } from '../../audit/beginning.node.ts'
 import { EPOCH, GENESIS, hashIn, isSealed, policyNamed, readRecord } from '../../audit/chain.ts'
-import { factsPairs, pairPaths, readFacts } from '../../audit/facts-files.node.ts'
+import { factsPairs, pairPaths, readFacts, slotsIn } from '../../audit/facts-files.node.ts'
 import {
   chainPaths,
   droppedPath,
@@ -119,7 +119,7 @@ function policiesIn(lines: readonly string[]): readonly string[] {
 function slotsOf(directory: string, session: string): readonly string[] {
   const id = decodeHex(session) ?? new Uint8Array(SESSION_ID_BYTES)
   return factsPairs(directory).flatMap((first) => {
-    const bytes = readFileSync(pairPaths(directory, first).keys)
+    const bytes = slotsIn(pairPaths(directory, first).keys)
     const slots: string[] = []
     for (let at = 0; at + SLOT_BYTES <= bytes.length; at += SLOT_BYTES)
       if (bytes.subarray(at, at + SESSION_ID_BYTES).equals(id))
