@@ -4,9 +4,10 @@
  * @module
  */
 
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
@@ -83,9 +84,47 @@ t.test(
       t.match(daemon.audit()[0], { type: 'epoch', epoch: 0, follows: incident })
       await daemon.stop()
       t.match(await verified(directory), { ok: true, pinned: true })
-      const aside = join(state, `audit.${incident.slice(0, 16)}`)
+      const aside = join(state, 'audit', incident.slice(0, 16))
       t.equal(readFileSync(join(aside, 'audit.jsonl'), 'utf8'), before, 'the evidence is as it was')
       t.ok(readdirSync(join(aside, 'keys')).includes('audit.pub'))
+    }
+  },
+)
+
+t.test(
+  'a record on a disk of its own is set aside there, also where the start that did it was cut off',
+  async (t) => {
+    const directory = await install(t)
+    const [state, disk] = [stateOf(directory), join(directory, 'disk')]
+    mkdirSync(disk)
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=700', 'tmpfs', disk]).status !== 0)
+      return t.comment('skipped: no disk can be mounted here')
+    t.teardown(() => spawnSync('umount', ['-l', disk]))
+    changeConfig(directory, { audit: { directory: disk } })
+    const path = join(disk, 'audit.jsonl')
+    const alteredBy = async (args: readonly string[]) => {
+      const daemon = await startDaemon(t, directory, args)
+      await daemon.stop()
+      t.match(await verified(directory), { ok: true, pinned: true })
+      const altered = readFileSync(path, 'utf8').replace('"what":"stopped"', '"what":"started"')
+      writeFileSync(path, altered)
+      const incident = await refused(directory)
+      return { altered, incident, aside: join(disk, incident.slice(0, 16)) }
+    }
+    const first = await alteredBy([])
+    const second = await alteredBy(['--ack-incident', first.incident])
+    // As a crash leaves it: the record was moved, of the keys one is, and the next start has made a file.
+    mkdirSync(join(second.aside, 'keys'), { recursive: true, mode: 0o700 })
+    for (const name of ['policies', 'audit.jsonl']) renameSync(join(disk, name), join(second.aside, name))
+    writeFileSync(path, '', { mode: 0o600 })
+    const key = join(state, 'audit-0.key')
+    writeFileSync(join(second.aside, 'keys', 'audit-0.key'), readFileSync(key), { mode: 0o600 })
+    rmSync(key)
+    await alteredBy(['--ack-incident', second.incident])
+    for (const { aside, altered } of [first, second]) {
+      t.equal(readFileSync(join(aside, 'audit.jsonl'), 'utf8'), altered, 'the evidence is as it was')
+      t.strictSame(readdirSync(join(aside, 'keys')).sort(), ['audit-0.key', 'audit.pub'])
+      t.strictSame(readdirSync(aside).sort(), ['audit.jsonl', 'keys', 'policies'])
     }
   },
 )

@@ -5,13 +5,14 @@
  * Rules: docs/responses.md, sections 7 (integrity) and 8.
  * @module
  */
-import { mkdirSync, readdirSync, renameSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { chainHash, GENESIS, recordHead } from '../../audit/chain.ts'
+import { activePath } from '../../audit/segments.node.ts'
 import { hostSha256, hostTextDigest } from '../../base/crypto/sha256.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
-import { errnoOf, errnoText, replaceFile } from '../../base/files.node.ts'
+import { errnoOf, errnoText, makeDirectories, replaceFile } from '../../base/files.node.ts'
 import type { Config } from '../../config/config.ts'
 import { asSassError, SassError } from '../../errors.ts'
 import { CONSTITUTION_VERSION } from '../../intent/proposals/constitution.ts'
@@ -165,16 +166,30 @@ export function checkRulesPin({ policy }: Config): void {
   )
 }
 
+/** What belongs to a chain, but for the file that is written to; on a disk of its own there may be more. */
+const BESIDE = /^(audit-|facts-|policies$|anchors$|dropped\.json$|links\.jsonl$)/
+
 /**
- * Moves the record and its keys away, whole, so that a new one can begin beside it: it is evidence.
+ * Moves the record and its keys away, whole, so that a new one can begin in its place: it is evidence. It stays within
+ * its own directory, which alone the daemon is sure to be able to write, and which nobody else can look into; the keys
+ * may come from another disk. The order is such that whoever was cut off finds it broken still, and goes on.
  * @returns where it is
  */
-export function setAside({ audit, state_directory }: Config, incident: string): string {
-  const place = `${audit.directory}.${incident.slice(0, 16)}`
-  renameSync(audit.directory, place)
+export function setAside({ audit: { directory }, state_directory }: Config, incident: string): string {
+  const place = join(directory, incident.slice(0, 16))
   const keys = join(place, 'keys')
-  mkdirSync(keys, { mode: 0o700 })
-  for (const name of readdirSync(state_directory))
-    if (/^audit(-[0-9]+)?\.(key|pub)$/.test(name)) renameSync(join(state_directory, name), join(keys, name))
+  makeDirectories(keys, 0o700)
+  if (!existsSync(activePath(place))) {
+    for (const name of readdirSync(directory))
+      if (BESIDE.test(name)) renameSync(join(directory, name), join(place, name))
+    renameSync(activePath(directory), activePath(place))
+  }
+  // Without audit.pub the keys would be taken for those of a chain that has not begun.
+  for (const name of readdirSync(state_directory).sort()) {
+    if (!/^audit(-[0-9]+)?\.(key|pub)$/.test(name)) continue
+    const path = join(state_directory, name)
+    replaceFile(join(keys, name), readFileSync(path), 0o600)
+    unlinkSync(path)
+  }
   return place
 }
