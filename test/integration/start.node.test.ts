@@ -122,6 +122,14 @@ t.test(
     t.match(second.stderr.split('\n').at(-2), /^sass-edge: Another daemon already /)
     await isServed(t, daemon)
     t.equal((await daemon.cli(['status'])).code, 0)
+    const listen = { port: 0, admin_socket: 'other.sock' }
+    changeConfig(daemon.directory, { listen, audit: { directory: 'other' } })
+    const elsewhere = await run(daemon.directory)
+    t.match(elsewhere.stderr.split('\n').at(-2), /^sass-edge: Another daemon already uses the state/)
+    t.notOk(
+      existsSync(join(daemon.directory, '.sass-edge/state/levels.json')),
+      'a record that lies elsewhere is none that is gone',
+    )
     t.match(await daemon.stop(), { code: 0 })
   },
 )

@@ -129,7 +129,8 @@ export type BringForwardOptions = {
 }
 
 /**
- * Brings the state to the format of this program, under the lock that a running daemon holds.
+ * Brings the state to the format of this program, under the lock that a running daemon holds: beside that one nothing is
+ * read of its state, and nothing is found wrong there.
  * @returns the format that it had; undefined where there was nothing to do, or no state yet
  * @throws SassError STATE_FORMAT for a newer one, ADDRESS_IN_USE where a daemon uses it, STATE_UNWRITABLE
  */
@@ -137,9 +138,10 @@ export function bringForward(options: BringForwardOptions): number | undefined {
   const { directory, migrations = MIGRATIONS, files = stateFiles(directory) } = options
   const found = checkStateFormat(directory, migrations.length)
   const from = found?.format ?? 0
-  if (found !== undefined && from === migrations.length && found.towards === undefined) return undefined
+  const isDone = found !== undefined && from === migrations.length && found.towards === undefined
   try {
     return locked(options, () => {
+      if (isDone) return undefined
       // No daemon has begun a record there; what an installation or its operator has put there is of today.
       const isNew = found === undefined && !files.names().some((name) => RECORD_KEY.test(name))
       const say = (state: Omit<StateFormat, 'program'>) =>
@@ -180,7 +182,7 @@ function locked<T>({ directory, lock }: BringForwardOptions, work: () => T): T {
   if (!lock(descriptor))
     throw new SassError(
       'ADDRESS_IN_USE',
-      `Another daemon already uses the state in ${directory}, which is of an older format; stop that one first, or give this one its own state_directory.`,
+      `Another daemon already uses the state in ${directory}; stop that one first, or give this one its own state_directory.`,
       { path: directory },
     )
   return work()
