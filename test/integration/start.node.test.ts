@@ -9,6 +9,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -72,6 +73,22 @@ t.test('a state directory that is a file, or can be nowhere, is one sentence', a
       stderr,
       new RegExp(`^sass-edge: state_directory [^\\n]+ cannot be made, since ${why}: [^\\n]+\\n$`, 'm'),
     )
+  }
+})
+
+t.test('whatever of the state cannot be used is named in one sentence', async (t) => {
+  const daemon = await startNew(t)
+  await daemon.stop()
+  for (const name of ['branches', 'view', 'executions', 'audit/policies']) {
+    const path = join(daemon.directory, '.sass-edge/state', name)
+    renameSync(path, `${path}.kept`)
+    writeFileSync(path, '')
+    const { code, stderr } = await run(daemon.directory)
+    t.equal(code, 125, name)
+    t.match(stderr, REFUSAL)
+    t.match(stderr, `${path} cannot be used, since `)
+    rmSync(path)
+    renameSync(`${path}.kept`, path)
   }
 })
 

@@ -12,7 +12,8 @@ import { activePath } from '../../audit/segments.node.ts'
 import { hostSha256, hostTextDigest } from '../../base/crypto/sha256.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { encodeUtf8 } from '../../base/encoding/utf8.ts'
-import { errnoOf, errnoText, makeDirectories, replaceFile } from '../../base/files.node.ts'
+import { errnoOf, makeDirectories, replaceFile, whyNotMade } from '../../base/files.node.ts'
+import { isWithin } from '../../base/text/lexical-path.ts'
 import type { Config } from '../../config/config.ts'
 import { asSassError, SassError } from '../../errors.ts'
 import { CONSTITUTION_VERSION } from '../../intent/proposals/constitution.ts'
@@ -107,7 +108,7 @@ export async function endingOnRecord<T>(
   try {
     return await start(opened)
   } catch (thrown) {
-    const cause = refusedByDisk(ground.config, thrown) ?? thrown
+    const cause = refusedBySystem(ground.config, thrown) ?? thrown
     const { code, message, details } = asSassError(cause) ?? {
       code: 'INTERNAL',
       message: cause instanceof Error ? cause.message : 'unknown',
@@ -128,14 +129,20 @@ export async function endingOnRecord<T>(
   }
 }
 
-/** What a disk says that takes nothing more, wherever in the state that was; undefined for everything else. */
-function refusedByDisk({ state_directory: path }: Config, cause: unknown): SassError | undefined {
+/** What the system says of anything in the state, or a disk that takes nothing more; undefined for everything else. */
+function refusedBySystem({ state_directory, audit }: Config, cause: unknown): SassError | undefined {
   const errno = errnoOf(cause)
-  if (errno !== 'ENOSPC' && errno !== 'EDQUOT' && errno !== 'EROFS') return undefined
+  const isDisk = errno === 'ENOSPC' || errno === 'EDQUOT' || errno === 'EROFS'
+  const { path = '' } = cause as NodeJS.ErrnoException
+  if (errno === undefined) return undefined
+  if (!isDisk && ![state_directory, audit.directory].some((place) => isWithin(place, path))) return undefined
+  const [what, remedy] = isDisk
+    ? [`The state in ${state_directory} cannot be written`, 'make room']
+    : [`${path} cannot be used`, 'put right what lies there and whose it is']
   return new SassError(
     'STATE_UNWRITABLE',
-    `The state in ${path} cannot be written, since ${errnoText(errno)}: nothing runs unrecorded, so the daemon does not start; make room, or name another state_directory.`,
-    { path, errno },
+    `${what}, since ${whyNotMade(cause, path)}: nothing runs unrecorded, so the daemon does not start; ${remedy}, or name another state_directory.`,
+    { path: isDisk ? state_directory : path, errno },
     cause,
   )
 }

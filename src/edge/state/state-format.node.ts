@@ -157,7 +157,7 @@ export function bringForward(options: BringForwardOptions): number | undefined {
     })
   } catch (cause) {
     const errno = errnoOf(cause)
-    if (cause instanceof SassError || errno === undefined) throw cause
+    if (cause instanceof SassError || errno === undefined || isDone) throw cause
     throw new SassError(
       'STATE_UNWRITABLE',
       `The state in ${directory} cannot be brought from format ${from} to ${migrations.length}, since ${errnoText(errno)}: nothing is lost, and the next start goes on with it; make room, or a directory that the daemon may write.`,
