@@ -83,18 +83,23 @@ function* framesIn(path: string): Generator<Buffer> {
   }
 }
 
+const keyIdOf = (body: Buffer): string => encodeHex(body.subarray(0, KEY_ID_BYTES))
+
 function contentOf(body: Buffer, keys: ReadonlyMap<string, Uint8Array | null>): FactsFrame['content'] {
-  const key = keys.get(encodeHex(body.subarray(0, KEY_ID_BYTES)))
+  const key = keys.get(keyIdOf(body))
   if (key === null) return 'purged'
   return (key === undefined ? undefined : openBody(body, key)) ?? 'unreadable'
 }
 
-/** All frames in the order in which they were written. */
+/** All frames in the order in which they were written, those of a daemon that writes meanwhile as well. */
 export function* readFacts(directory: string): Generator<FactsFrame> {
-  for (const first of factsPairs(directory)) {
+  const following = (last: number) => factsPairs(directory).find((first) => first > last)
+  for (let first = following(-1); first !== undefined; first = following(first)) {
     const paths = pairPaths(directory, first)
-    const keys = keysIn(paths.keys)
-    for (const body of framesIn(paths.frames))
+    let keys = keysIn(paths.keys)
+    for (const body of framesIn(paths.frames)) {
+      if (!keys.has(keyIdOf(body))) keys = keysIn(paths.keys)
       yield { digest: encodeHex(hostSha256(body)), content: contentOf(body, keys), body }
+    }
   }
 }

@@ -25,6 +25,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '../base/attempt.ts'
 import { encodeHex } from '../base/encoding/hex.ts'
 import { parseStrictJson } from '../base/encoding/strict-json.ts'
 import { decodeUtf8, encodeUtf8 } from '../base/encoding/utf8.ts'
@@ -105,6 +106,27 @@ export function chainPaths(directory: string): readonly string[] {
   return segmentsOf(directory)
     .filter(({ first }) => first === undefined || first > last)
     .map(({ path }) => path)
+}
+
+/**
+ * What `read` makes of the files of the chain; once more, unless it is good, where some were closed or dropped by a
+ * daemon meanwhile: what was read is of no one moment then, and proves nothing.
+ */
+export function steadily<T>(
+  directory: string,
+  read: () => T,
+  isGood: (result: T) => boolean = () => false,
+): T {
+  const files = () => attempt(() => chainPaths(directory).join(), '')
+  for (;;) {
+    const before = files()
+    try {
+      const result = read()
+      if (isGood(result) || files() === before) return result
+    } catch (cause) {
+      if (files() === before) throw cause
+    }
+  }
 }
 
 type Contents = { readonly links: readonly Link[]; readonly firstTime: string }

@@ -23,6 +23,7 @@ import {
   linksPath,
   policyOfDropped,
   readDropped,
+  steadily,
 } from '../../src/audit/retention.node.ts'
 import { openSealedFacts } from '../../src/audit/sealed-facts.node.ts'
 import { verifyChain } from '../../src/audit/verify-chain.node.ts'
@@ -119,6 +120,47 @@ t.test('what is older than it is kept goes, one file at a time (JF-R32)', (t) =>
   t.equal(dropOldest(directory, { bytes: null, since: undefined }, append), 0)
   journal.close()
   t.match(verify(directory), { ok: true })
+  t.end()
+})
+
+t.test('a chain that is written to while it is read is read again; one that is at rest once', (t) => {
+  const directory = join(t.testdir(), 'audit')
+  const journal = open(directory)
+  write(journal, 60)
+  const isGenesis = pinned(directory)
+  let passes = 0
+  const readWhile = (change: () => void) => {
+    passes = 0
+    return steadily(
+      directory,
+      () => {
+        const paths = chainPaths(directory)
+        if (passes++ === 0) change()
+        return verifyChain(paths, { isGenesis, directory })
+      },
+      ({ ok }) => ok,
+    )
+  }
+  t.match(
+    readWhile(() => write(journal, 20)),
+    { ok: true },
+    'files were closed',
+  )
+  t.equal(passes, 2)
+  t.match(
+    readWhile(() => drop(directory, journal, 8_000)),
+    { ok: true },
+    'files were dropped',
+  )
+  t.equal(passes, 2)
+  journal.close()
+  const [path = ''] = chainPaths(directory)
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"index":', '"Index":'))
+  t.match(
+    readWhile(() => {}),
+    { ok: false },
+  )
+  t.equal(passes, 1)
   t.end()
 })
 

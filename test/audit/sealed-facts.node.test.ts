@@ -71,6 +71,24 @@ t.test('a pair that is large enough, and each start, begins another', async (t) 
   )
 })
 
+t.test('what is sealed while it is read is read as well', async (t) => {
+  const directory = t.testdir()
+  const facts = open(directory, 200)
+  facts.seal(ONE, { index: 0 })
+  const reading = readFacts(directory)
+  const read = [reading.next().value]
+  for (let index = 1; index < 9; index++) facts.seal(index % 2 === 0 ? ONE : TWO, { index })
+  read.push(...reading)
+  facts.close()
+  t.ok(factsPairs(directory).length > 2)
+  t.strictSame(
+    read.map((frame) =>
+      frame?.content instanceof Uint8Array ? Buffer.from(frame.content).toString() : frame,
+    ),
+    [0, 1, 2, 3, 4, 5, 6, 7, 8].map((index) => JSON.stringify({ index })),
+  )
+})
+
 t.test('a crash between the two files of a pair keeps nothing from being read or erased', async (t) => {
   const directory = t.testdir()
   writeFileSync(pairPaths(directory, 3).frames, '')

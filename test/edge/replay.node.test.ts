@@ -179,7 +179,7 @@ t.test('facts that were altered, cut off, taken away or moved are missing, and n
   writeFileSync(path, whole)
   const keys = path.replace('.sealed', '.keys')
   renameSync(keys, `${keys}.old`)
-  t.throws(count, { code: 'ENOENT' })
+  t.match(count(), { same: 0, missing: 40 })
   writeFileSync(keys, '')
   t.match(count(), { same: 0, missing: 40 })
   renameSync(`${keys}.old`, keys)

@@ -7,6 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { steadily } from '../../audit/retention.node.ts'
 import { unreadableChain } from '../../audit/segments.node.ts'
 import type { Verified } from '../../audit/verify-chain.node.ts'
 import { createFile, readBounded } from '../../base/files.node.ts'
@@ -40,7 +41,8 @@ export const exportSession: Subcommand = async (context) => {
   let evidence: Evidence
   try {
     const list = branchEvidence(stateDirectory, session)
-    evidence = { ...gatherEvidence(directory, session), ...(list === undefined ? {} : { branch: list }) }
+    const gathered = steadily(directory, () => gatherEvidence(directory, session))
+    evidence = { ...gathered, ...(list === undefined ? {} : { branch: list }) }
   } catch (cause) {
     throw unreadableChain(directory, cause)
   }

@@ -8,6 +8,7 @@
 import type { ChainRecord } from '../../audit/chain.ts'
 import { findRecord } from '../../audit/find-record.node.ts'
 import { matchingRecords } from '../../audit/matching-records.node.ts'
+import { steadily } from '../../audit/retention.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import { misuse } from '../../errors.ts'
 import { localState, takeWords } from '../common/local-config.node.ts'
@@ -48,7 +49,8 @@ export const incident: Subcommand = async (context) => {
   const { record, lastSequence } = findRecord(directory, sequence)
   if (record === undefined) throw misuse(`There is no record ${sequence}: the last one is ${lastSequence}.`)
   const about = namesIn(record.event)
-  const { records, total } = matchingRecords(directory, { about, from: sequence }, SHOWN_RECORDS_MAX)
+  const since = { about, from: sequence }
+  const { records, total } = steadily(directory, () => matchingRecords(directory, since, SHOWN_RECORDS_MAX))
   const parts = Object.entries(PARTS).map(
     ([name, fits]) => [name, records.filter(({ event }) => fits(event))] as const,
   )

@@ -7,6 +7,7 @@
 import { type ChainRecord, readRecord } from '../../audit/chain.ts'
 import { lastRecords } from '../../audit/last-records.node.ts'
 import { matchingRecords, type Wanted } from '../../audit/matching-records.node.ts'
+import { steadily } from '../../audit/retention.node.ts'
 import { unreadableChain } from '../../audit/segments.node.ts'
 import { encodeHex } from '../../base/encoding/hex.ts'
 import { nearest } from '../../base/text/suggest.ts'
@@ -96,8 +97,9 @@ export function lineOf({ event, timestamp }: ChainRecord): string {
 /** All that are asked for: the last of them, and how many there are. */
 function read(directory: string, wanted: Wanted | undefined, count: number) {
   try {
-    if (wanted !== undefined) return matchingRecords(directory, wanted, count)
-    const records = lastRecords(directory, count).flatMap((line) => readRecord(line) ?? [])
+    if (wanted !== undefined) return steadily(directory, () => matchingRecords(directory, wanted, count))
+    const lines = steadily(directory, () => lastRecords(directory, count))
+    const records = lines.flatMap((line) => readRecord(line) ?? [])
     return { records, total: records.length }
   } catch (cause) {
     throw unreadableChain(directory, cause)

@@ -6,7 +6,7 @@
 
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { chainPaths } from '../../audit/retention.node.ts'
+import { chainPaths, steadily } from '../../audit/retention.node.ts'
 import { activePath, unreadableChain } from '../../audit/segments.node.ts'
 import type { KnownHead } from '../../audit/verify.ts'
 import { type Verified, verifyChain } from '../../audit/verify-chain.node.ts'
@@ -116,8 +116,9 @@ const verify: Subcommand = async (context) => {
   const heads = [...optionValues(context.arguments.options, 'head').map(headOf), ...anchors.heads]
   const isGenesis = pin === undefined ? undefined : pinOf(pin)
   let verified: Verified | undefined
+  const read = () => verifyChain(chainOf(context).paths, { isGenesis, heads, directory })
   try {
-    verified = verifyChain(paths, { isGenesis, heads, directory })
+    verified = steadily(directory, read, ({ ok }) => ok)
   } catch (cause) {
     if (context.arguments.positionals.length > 1) throw unreadableFile(cause)
     if (errnoOf(cause) !== 'ENOENT') throw unreadableChain(directory, cause)
@@ -131,6 +132,11 @@ const verify: Subcommand = async (context) => {
   return tellVerified(context, verified, pin !== undefined, anchors)
 }
 
+function isTheSame({ counts, state }: ReplayReport): boolean {
+  const isSame = counts.different === 0 && counts.missing === 0 && counts.no_policy === 0
+  return isSame && state.broken.length === 0
+}
+
 const replay: Subcommand = async (context) => {
   takeWords(context, 1)
   const { directory } = localState(context).config.audit
@@ -138,13 +144,12 @@ const replay: Subcommand = async (context) => {
   const { replayChain } = await import('../../edge/record/replay-chain.node.ts')
   let report: ReplayReport
   try {
-    report = replayChain(directory, programVersion())
+    report = steadily(directory, () => replayChain(directory, programVersion()), isTheSame)
   } catch (cause) {
     throw unreadableChain(directory, cause)
   }
   const { decisions, counts, different, missing, state, notes } = report
-  const isSame = counts.different === 0 && counts.missing === 0 && counts.no_policy === 0
-  const isOk = isSame && state.broken.length === 0
+  const isOk = isTheSame(report)
   const parts: readonly (readonly [number, string])[] = [
     [counts.same, 'came out as they were recorded'],
     [counts.different, 'came out otherwise'],
