@@ -262,7 +262,6 @@ function isBegun(rest: string, previous: string, digest: Hash): boolean {
   const end = seal.slice(SIGNATURE.length + SIGNATURE_CHARS)
   return (
     SIGNATURE.startsWith(seal.slice(0, SIGNATURE.length)) &&
-    (signature === '' || LOWER_HEX.test(signature)) &&
-    END_PART.startsWith(end)
+    (END_PART.startsWith(signature) || (LOWER_HEX.test(signature) && END_PART.startsWith(end)))
   )
 }
