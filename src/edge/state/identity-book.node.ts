@@ -127,7 +127,12 @@ function locked<T>(stateDirectory: string, use: () => T): T {
   using _descriptor = closing(descriptor)
   const lock = createFileLock()
   for (let tries = 1; !lock(descriptor); tries++) {
-    if (tries === LOCK_TRIES) throw unusable(join(stateDirectory, BOOK_NAME), 'is held by another process')
+    if (tries === LOCK_TRIES)
+      throw new SassError(
+        'STATE_UNWRITABLE',
+        `Another process holds ${stateDirectory}, so nothing was changed: end it (fuser -v tells which one), and try again.`,
+        { path: stateDirectory },
+      )
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_PAUSE_MS)
   }
   return use()
