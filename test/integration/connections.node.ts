@@ -77,7 +77,11 @@ export function authenticateFrame(
   socket: TLSSocket,
   name: string,
   seed: Uint8Array,
-  change: { readonly signature?: Uint8Array; readonly resume_session_id?: Uint8Array } = {},
+  change: {
+    readonly signature?: Uint8Array
+    readonly resume_session_id?: Uint8Array
+    readonly window?: number
+  } = {},
 ): Uint8Array {
   const nonce = new Uint8Array(16).fill(7)
   const binding = socket.exportKeyingMaterial(CHANNEL_BINDING_BYTES, CHANNEL_BINDING_LABEL, Buffer.alloc(0))
@@ -87,9 +91,13 @@ export function authenticateFrame(
 }
 
 /** An authenticated connection of the daemon's agent; what it received so far is the answer to Authenticate. */
-export async function known(daemon: Daemon, name = 'agent'): Promise<Wire<TLSSocket>> {
+export async function known(
+  daemon: Daemon,
+  name = 'agent',
+  change: Parameters<typeof authenticateFrame>[3] = {},
+): Promise<Wire<TLSSocket>> {
   const wire = await tls(daemon.port)
-  wire.socket.write(authenticateFrame(wire.socket, name, daemon.seed(name)))
+  wire.socket.write(authenticateFrame(wire.socket, name, daemon.seed(name), change))
   await until('an answer to Authenticate', () => framesIn(wire.received()).length > 0)
   return wire
 }

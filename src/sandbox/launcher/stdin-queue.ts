@@ -1,6 +1,7 @@
 /**
- * What waits for a program that does not read its stdin yet. Small pieces are put together in blocks, so that what is
- * kept is about as large as what was sent, however it was cut. Refuses nothing; whoever fills it looks at `bytes`.
+ * What waits for whoever does not take it yet: a program its stdin, a file what is uploaded. Small pieces are put together
+ * in blocks, so that what is kept is about as large as what was sent, however it was cut. Refuses nothing; whoever fills
+ * it looks at `bytes`.
  * Rules: docs/protocol.md, section 2 (credit counts bytes, not pieces).
  * @module
  */
@@ -13,13 +14,21 @@ export type StdinQueue = {
   push(bytes: Uint8Array): void
   /** The oldest bytes that lie together; undefined when nothing waits. */
   peek(): Uint8Array | undefined
-  /** The first `count` bytes of what `peek` gave have been dealt with. */
+  /** The oldest piece as it was pushed, or what is left of it. */
+  piece(): Uint8Array | undefined
+  /** The first `count` bytes of what `peek` or `piece` gave have been dealt with. */
   consume(count: number): void
   clear(): void
 }
 
-/** Bytes `from` to `to` of `memory` wait; behind `to` there is room. */
-type Block = { readonly memory: Uint8Array; from: number; to: number }
+/** Bytes `from` to `to` of `memory` wait; behind `to` there is room. The first piece that waits ends at `ends[next]`. */
+type Block = {
+  readonly memory: Uint8Array
+  from: number
+  to: number
+  readonly ends: number[]
+  next: number
+}
 
 export function createStdinQueue(): StdinQueue {
   let blocks: Block[] = []
@@ -36,25 +45,28 @@ export function createStdinQueue(): StdinQueue {
       if (last !== undefined && last.memory.length - last.to >= bytes.length) {
         last.memory.set(bytes, last.to)
         last.to += bytes.length
+        last.ends.push(last.to)
         return
       }
-      if (bytes.length >= STDIN_BLOCK_BYTES / 2) {
-        blocks.push({ memory: bytes, from: 0, to: bytes.length })
-        return
-      }
-      const memory = new Uint8Array(STDIN_BLOCK_BYTES)
-      memory.set(bytes)
-      blocks.push({ memory, from: 0, to: bytes.length })
+      const isSmall = bytes.length < STDIN_BLOCK_BYTES / 2
+      const memory = isSmall ? new Uint8Array(STDIN_BLOCK_BYTES) : bytes
+      if (isSmall) memory.set(bytes)
+      blocks.push({ memory, from: 0, to: bytes.length, ends: [bytes.length], next: 0 })
     },
     peek() {
       const first = blocks[0]
       return first?.memory.subarray(first.from, first.to)
+    },
+    piece() {
+      const first = blocks[0]
+      return first?.memory.subarray(first.from, first.ends[first.next])
     },
     consume(count) {
       const first = blocks[0]
       if (first === undefined) return
       waiting -= count
       first.from += count
+      while ((first.ends[first.next] ?? Number.POSITIVE_INFINITY) <= first.from) first.next++
       if (first.from >= first.to) blocks.shift()
     },
     clear() {

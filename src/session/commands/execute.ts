@@ -75,7 +75,10 @@ function mayStartAgain({ state }: Execution): boolean {
 function begin(peer: Peer, call: Call, request: ExecuteRequest): void {
   const { raw_payload } = request
   if (raw_payload === undefined) return beginWith(peer, call, request, [request.command, ...request.args])
-  whileParked(peer, call, openPayload(raw_payload, peer.rooms.decoder), (opened) => {
+  // All callers' are unpacked one after the other: so nobody has many of them there, not even by giving them up.
+  const goOn = peer.holdIntake()
+  const unpacking = openPayload(raw_payload, peer.rooms.decoder).finally(goOn)
+  whileParked(peer, call, unpacking, (opened) => {
     if (opened.ok) return beginWith(peer, call, request, opened.argv)
     const overExpanded = opened.code === 'DECOMPRESSION_LIMIT_EXCEEDED'
     mistake(peer, call, `raw_payload: ${opened.problem}`, overExpanded)

@@ -138,7 +138,7 @@ export function attempt(peer: Asker, call: Call, asked: Aim | AimOf): void {
     bound = bindingOf(aim)
     if (parked !== undefined) return
     parked = park(
-      call.streamId,
+      call,
       () => withdraw(),
       () => parkedBytes,
       () => {

@@ -5,7 +5,7 @@
 
 import { createStdinQueue } from '../../sandbox/launcher/stdin-queue.ts'
 import type { StdinChunk } from '../../wire/messages.ts'
-import type { StreamUser } from '../common/peer.ts'
+import type { Call, StreamUser } from '../common/peer.ts'
 
 /** A stream that waits: what the caller types is kept within its credit, and given to whoever takes the stream over. */
 export type Parked = StreamUser & {
@@ -15,7 +15,7 @@ export type Parked = StreamUser & {
 
 /** `mayKeep`: bytes that may be typed; `overflowed`: it was more. */
 export function park(
-  streamId: number,
+  { streamId, method }: Call,
   left: () => void,
   mayKeep: () => number,
   overflowed: () => void,
@@ -47,7 +47,9 @@ export function park(
     leave: left,
     replay(user) {
       if (resize !== undefined) user.message({ resize }, 0)
-      for (let data = kept.peek(); data !== undefined; data = kept.peek()) {
+      // Each piece of a compressed file is one by itself.
+      const next = method.name === 'RawFileTransfer' ? kept.piece : kept.peek
+      for (let data = next(); data !== undefined; data = next()) {
         user.message({ data }, data.length)
         kept.consume(data.length)
       }

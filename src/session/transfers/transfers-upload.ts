@@ -19,6 +19,7 @@ import { asSassError, SassError } from '../../errors.ts'
 import { CHUNK_BYTES, INITIAL_WINDOW_BYTES, PAYLOAD_PLAIN_BYTES } from '../../limits.ts'
 import type { FileReceiver, SessionView } from '../../ports.ts'
 import { readRemotePath } from '../../sandbox/files/remote-path.ts'
+import { createStdinQueue, type StdinQueue } from '../../sandbox/launcher/stdin-queue.ts'
 import { type FileChunk, type FileMetadata, fileOutcome } from '../../wire/file-messages.ts'
 import { SYSTEM } from '../../wire/frame.ts'
 import { streamResponse } from '../../wire/messages.ts'
@@ -36,6 +37,8 @@ import {
   whenOver,
   withView,
 } from './transfers-start.ts'
+
+const isRaw = ({ method }: Call): boolean => method.name === 'RawFileTransfer'
 
 type UploadAction = Extract<FileAction, { kind: 'upload' }>
 
@@ -71,7 +74,7 @@ export function upload(peer: Peer, call: Call): void {
   if (!remote.ok) return mistake(peer, call, `remote_path ${remote.problem}`)
   if (metadata.offset > metadata.total_size)
     return failPermitted(peer, call, 'FILE_SEEK_FAILED', 'The offset lies beyond the end of the file.')
-  const incoming = createIncoming()
+  const incoming = createIncoming(isRaw(call))
   if (data !== undefined) incoming.push(data)
   const waiting: StreamUser = {
     waits: true,
@@ -120,24 +123,21 @@ function realOf(peer: Peer, view: SessionView, path: string, what: UploadAction[
 }
 
 /** What came and is not written yet: within the credit of its stream, so it needs no bound of its own. */
-type Incoming = {
+type Incoming = Pick<StdinQueue, 'bytes' | 'peek' | 'consume' | 'push'> & {
   take(value: unknown): void
-  push(data: Uint8Array): void
   end(): void
-  shift(): Uint8Array | undefined
-  readonly isEmpty: boolean
   readonly hasEnded: boolean
   /** Something came that is no piece of a file. */
   readonly isOdd: boolean
 }
 
-function createIncoming(): Incoming {
-  const pieces: Uint8Array[] = []
+function createIncoming(isRaw: boolean): Incoming {
+  const queue = createStdinQueue()
   let hasEnded = false
   let isOdd = false
   const push = (data: Uint8Array) => {
     // Borrowed bytes: they are gone when this returns.
-    if (data.length > 0) pieces.push(new Uint8Array(data))
+    queue.push(new Uint8Array(data))
   }
   return {
     take(value) {
@@ -149,9 +149,11 @@ function createIncoming(): Incoming {
     end() {
       hasEnded = true
     },
-    shift: () => pieces.shift(),
-    get isEmpty() {
-      return pieces.length === 0
+    // What is compressed is so piece by piece.
+    peek: isRaw ? queue.piece : queue.peek,
+    consume: queue.consume,
+    get bytes() {
+      return queue.bytes
     },
     get hasEnded() {
       return hasEnded
@@ -178,7 +180,6 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
   const gone = defer<undefined>()
   // Whoever works on the branch waits for us, and would give no view before: it is not waited for once we must end.
   const currentView = () => Promise.race([rooms.viewOf(session), gone.promise])
-  const isRaw = call.method.name === 'RawFileTransfer'
   const waker = createWaker()
   // What a human has allowed at that level goes on at that level.
   const permittedAt = peer.level
@@ -229,7 +230,7 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
 
   /** What a piece of RawFileTransfer holds; measured before it is opened. */
   async function opened(piece: Uint8Array): Promise<Uint8Array> {
-    if (!isRaw) return piece
+    if (!isRaw(call)) return piece
     const packed = decodeBase64(piece, CHUNK_BYTES)
     if (packed === undefined)
       throw new SassError('FRAME_MALFORMED', 'The data is not base64 as RFC 4648 has it.')
@@ -240,12 +241,12 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
 
   async function takeAll(receiver: FileReceiver): Promise<Uint8Array | undefined> {
     // What came before the link was lost is not asked for again.
-    while (left === undefined || (left === 'lost' && !incoming.isEmpty)) {
+    while (left === undefined || (left === 'lost' && incoming.bytes > 0)) {
       // While a stricter level of alarm stands nothing is written, and no credit is given.
       const isBarred = stricter(peer.level, permittedAt) !== permittedAt
       if (incoming.isOdd)
         throw new SassError('FRAME_MALFORMED', 'Metadata came a second time; a stream carries one file.')
-      const piece = isBarred ? undefined : incoming.shift()
+      const piece = isBarred ? undefined : incoming.peek()
       if (piece === undefined) {
         if (left !== undefined) return undefined
         if (!isBarred && incoming.hasEnded) {
@@ -257,6 +258,7 @@ function begin(peer: Peer, call: Call, asked: Asked, action: UploadAction, warra
       }
       const plain = await opened(piece)
       await receiver.write(plain)
+      incoming.consume(piece.length)
       written += plain.length
       consumed += piece.length
       if (left === undefined) grant()

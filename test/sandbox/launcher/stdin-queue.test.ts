@@ -32,6 +32,27 @@ t.test('what goes in comes out in order, however it is cut on either side', (t) 
   t.end()
 })
 
+t.test('pieces come out as they went in, and what is left of one that was begun', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: STDIN_BLOCK_BYTES }), { maxLength: 20 }), (lengths) => {
+      const queue = createStdinQueue()
+      for (const [index, length] of lengths.entries()) queue.push(new Uint8Array(length).fill(index))
+      return lengths.every((length, index) => {
+        const first = queue.piece()
+        queue.consume(length >> 1)
+        const rest = length < 2 ? first : queue.piece()
+        queue.consume(length - (length >> 1))
+        return (
+          first?.length === length &&
+          rest?.length === length - (length >> 1) &&
+          [...first, ...rest].every((byte) => byte === index)
+        )
+      })
+    }),
+  )
+  t.end()
+})
+
 t.test('single bytes lie together, and a large piece is not copied', (t) => {
   const queue = createStdinQueue()
   for (let count = 0; count < STDIN_BLOCK_BYTES; count++) queue.push(Uint8Array.of(1))
