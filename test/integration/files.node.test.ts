@@ -18,15 +18,11 @@ import {
 import { join, relative } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Client, connect } from '../../src/client/client.node.ts'
-import { fileChunk } from '../../src/wire/file-messages.ts'
-import { encodeFrame } from '../../src/wire/frame.ts'
-import { framesIn, known } from './connections.node.ts'
 import { cutLink } from './cutting.node.ts'
-import { type Daemon, install, sassEdge, startDaemon, startNew, temporary, until } from './daemon.node.ts'
+import { type Daemon, install, sassEdge, startDaemon, startNew, temporary } from './daemon.node.ts'
 import { filesBelow } from './living.node.ts'
 
 const MIB = 1_048_576
-const FILE_UPLOAD = 5
 const daemon = await startNew(t, {
   capabilities: {
     default: { allowed_paths: ['*'], denied_paths: ['/etc/hostname'], max_file_size_bytes: 64 * MIB },
@@ -392,24 +388,6 @@ t.test('cp -r: a tree with its modes there and back, and what cannot be copied',
   const odd = Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff])])
   writeFileSync(odd, 'x')
   t.match((await daemon.cli(['cp', '-r', root, ':odd'])).stderr, /its name is not UTF-8/)
-})
-
-t.test('a file in single bytes holds what it is, and not each of them', { timeout: 120_000 }, async (t) => {
-  const wire = await known(daemon, 'agent', { window: MIB })
-  const before = daemon.anonymousKib()
-  const send = (kind: 'OPEN' | 'MSG', chunk: Parameters<typeof fileChunk.encode>[0]) =>
-    encodeFrame(3, kind, fileChunk.encode(chunk), kind === 'OPEN' ? FILE_UPLOAD : undefined)
-  wire.socket.write(send('OPEN', { metadata: { remote_path: 'bytes', total_size: MIB } }))
-  const some = Buffer.concat(Array(MIB / 64).fill(send('MSG', { data: Uint8Array.of(65) })))
-  for (let count = 0; count < 64; count++) wire.socket.write(some)
-  wire.socket.write(encodeFrame(3, 'END'))
-  let most = 0
-  await until('its end', () => {
-    most = Math.max(most, daemon.anonymousKib() - before)
-    return framesIn(wire.received()).some(({ kind, stream }) => kind === 'END' && stream === 3)
-  })
-  t.ok(most < 96 * 1_024, `${most} KiB more`)
-  wire.socket.destroy()
 })
 
 t.test('cp comes back by itself when the link breaks, both ways', { timeout: 60_000 }, async (t) => {

@@ -366,8 +366,25 @@ const EMPTY_FRAME = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0)
 
 /** Once every payload that was sent until now has been opened, and what was in it gone on with. */
 export async function unpacked({ rooms }: Stage): Promise<void> {
-  await rooms.decoder.decode(EMPTY_FRAME, 0)
-  await new Promise((done) => setImmediate(done))
+  // One at a time of a connection: behind the one that was opened may be another.
+  for (let before = -1; before !== decodes; ) {
+    before = decodes + 1
+    await rooms.decoder.decode(EMPTY_FRAME, 0)
+    await new Promise((done) => setImmediate(done))
+  }
+}
+
+/** Frames that were given to the decoders of all stages. */
+let decodes = 0
+
+function countedDecoder(): ZstdDecoder {
+  const { decode } = createZstdDecoder()
+  return {
+    decode(frame, plainBytes) {
+      decodes++
+      return decode(frame, plainBytes)
+    },
+  }
 }
 
 export type StageOptions = {
@@ -730,7 +747,7 @@ export function stageRooms(options: StageOptions = {}): Stage {
       ...{ kept: [], clock, log: { write: () => {} }, record: () => {}, rooms: () => rooms },
     }),
     coders: options.coders ?? { open: () => undefined },
-    decoder: options.decoder ?? createZstdDecoder(),
+    decoder: options.decoder ?? countedDecoder(),
     planner: {
       finder: {
         find: (program) => ({

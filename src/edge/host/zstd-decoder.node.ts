@@ -59,7 +59,11 @@ export function createZstdDecoder(limitMs: number = PAYLOAD_DECODE_MS): ZstdDeco
   return {
     decode(frame, plainBytes) {
       const decoded = last.then(() => decodeFrame(frame, plainBytes, limitMs))
-      last = decoded
+      // Neither kept until the next one nor, where it could not be begun, the end of all.
+      last = decoded.then(
+        () => {},
+        () => {},
+      )
       return decoded
     },
   }

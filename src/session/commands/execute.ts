@@ -120,7 +120,7 @@ function whileParked<T>(
     isLeft = true
   }
   // What is typed meanwhile is bounded by the credit that the stream was given.
-  const parked = park(call.streamId, left, () => Number.POSITIVE_INFINITY, left)
+  const parked = park(call, left, () => Number.POSITIVE_INFINITY, left)
   peer.join(call.streamId, parked)
   const next = (step: () => void) => {
     if (isLeft || peer.user(call.streamId) !== parked) return

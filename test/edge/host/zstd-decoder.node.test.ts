@@ -20,6 +20,12 @@ t.test('gives back what was packed, whatever its size', async (t) => {
   }
 })
 
+t.test('one that the machine has no memory for is no end of those that follow', async (t) => {
+  const decoder = createZstdDecoder()
+  await t.rejects(decoder.decode(compress(somePlain(300, 2)), Number.MAX_SAFE_INTEGER))
+  t.equal((await decoder.decode(compress(somePlain(300, 2)), 300)).length, 300)
+})
+
 t.test('another size than the one that was measured is no sound frame', async (t) => {
   const decoder = createZstdDecoder()
   for (const size of [299, 301, 0, 100_000])

@@ -44,6 +44,23 @@ t.test('more arguments than a program can be given are a plain mistake, to the b
   }
 })
 
+t.test('what comes behind a packed request waits until that is unpacked, also where it is given up', async (t) => {
+  const asked: ((plain: Uint8Array) => void)[] = []
+  const decode = () => new Promise<Uint8Array>((resolve) => asked.push(resolve))
+  const staged = stageRooms({ decoder: { decode } })
+  const client = enter(staged)
+  for (let count = 0; count < 3; count++) {
+    const raw_payload = packed(['ls', String(count)])
+    client.connection.reset(client.open('Execute', executeRequest.encode({ raw_payload })))
+  }
+  for (const most of [1, 2, 3]) {
+    t.equal(asked.length, most, 'one at a time of a connection')
+    asked.at(-1)?.(Buffer.from('["ls"]'))
+    await new Promise((done) => setImmediate(done))
+  }
+  t.equal(staged.spawner.children.length, 0, 'nobody waits for them any more')
+})
+
 t.test('variables count as arguments do', async (t) => {
   const staged = stageRooms({ capability: { allowed_env: ['*'] } })
   const client = enter(staged)
