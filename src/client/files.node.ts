@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
-import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
+import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as zlib from 'node:zlib'
 import { defer } from '../base/deferred.ts'
@@ -192,7 +192,9 @@ const idOf = (handoff: string | undefined) => (handoff === undefined ? undefined
 
 /** Its hidden name until it is whole. */
 function partialOf(path: string): string {
-  return join(dirname(path), `.${basename(path)}.sass-edge.part`)
+  const name = basename(path)
+  const short = name.length > 80 ? createHash('sha256').update(name).digest('hex') : name
+  return join(dirname(path), `.${short}.sass-edge.part`)
 }
 
 /** What of the file is here already, opened to be gone on with. */
@@ -245,6 +247,11 @@ export function createFileClient(link: Pick<Link, 'use'>): FileClient {
     { onProgress, mode, handoff, resume = true }: DownloadOptions,
   ): Promise<Transferred> {
     const partial = partialOf(localPath)
+    const there = await stat(localPath).catch(() => undefined)
+    if (there?.isFile() === false && !there.isDirectory())
+      throw misuse(`${localPath} is no regular file, so it is not replaced by one; name another place.`, {
+        path: localPath,
+      })
     const handle = await openPartial(partial, resume).catch((cause: unknown) => {
       throw localError(localPath, 'written', cause)
     })

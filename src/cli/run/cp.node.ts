@@ -92,7 +92,7 @@ function namesDirectory(error: unknown): boolean {
 /** The device tells its reason alone; which of many files it is about is known here. */
 function withPath(error: unknown, remote: string): unknown {
   const told = asSassError(error)
-  if (told?.code !== 'FILE_NOT_FOUND' && told?.code !== 'FILE_CREATE_DIR_FAILED') return error
+  if (told === undefined || !/^(FILE|CAPABILITY)_/.test(told.code)) return error
   return new SassError(told.code, `${visible(remote)}: ${told.message}`, { ...told.details, remote }, error)
 }
 
