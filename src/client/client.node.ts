@@ -234,7 +234,7 @@ const SIGNAL_ID_END = 2 ** 47
 /**
  * Connects and authenticates; where the device asks for proof, that too has been given when this resolves.
  * @throws SassError CONNECT_FAILED (not reached, or not let in: the device does not say why), PIN_MISMATCH,
- *   SESSION_LIMIT, CHALLENGE_FAILED
+ *   SESSION_LIMIT, CHALLENGE_FAILED; CONNECTION_LOST where what was asked for first may have begun
  */
 export async function connect(options: ConnectOptions): Promise<Client> {
   const { reconnect = true, onLink } = options
@@ -302,12 +302,12 @@ function prepare({ command, args, options, onAsked }: FirstCommand, comesBack: b
   }
 }
 
-/** The link may have broken while the device let us in: it looks the same from here. */
+/** The link may have broken while the device let us in: it looks the same from here, and so nothing is proven. */
 function perhapsBegun(error: unknown, id: string): unknown {
   const known = asSassError(error)
   if (known?.details['refused'] !== 'silence') return error
   const more = `If it was the link that broke just then, the command may have begun: sass-edge attach ${id} tells.`
-  return new SassError(known.code, `${known.message} ${more}`, { ...known.details, id }, error)
+  return new SassError('CONNECTION_LOST', `${known.message} ${more}`, { ...known.details, id }, error)
 }
 
 /** Where a session goes on that the device has forgotten: in the branch that was made for it. */
