@@ -91,6 +91,12 @@ t.test('stdin passes through: 32 MiB and an archive come back as they went', asy
   t.equal((await sh('cat; echo over')).stdout.toString(), 'over\n', 'without input stdin is at its end')
 })
 
+t.test('a file that cannot be read to its end is not told as one that ends', async (t) => {
+  const { stdout, stderr } = await pipeline('exec_ cat < /proc/self/mem')
+  t.equal(stdout.length, 0)
+  t.match(stderr, /^sass-edge: stdin cannot be read any further, since .*; to the command it ends there\.$/m)
+})
+
 t.test('a command that closes stdin early ends well, whatever was still to be sent', async (t) => {
   const input = Buffer.from('line\n'.repeat(4 * MIB))
   const { code, stdout, stderr } = await daemon.cli(['exec', '--', 'head', '-1'], { input })

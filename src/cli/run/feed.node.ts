@@ -4,9 +4,11 @@
  * @module
  */
 
+import { errnoOf, errnoText } from '../../base/files.node.ts'
 import type { Client, RunningExecution } from '../../client/client.node.ts'
 import { writeAll } from '../common/output.node.ts'
 import { enterRawMode } from '../common/raw-terminal.node.ts'
+import type { Output } from '../words/command.ts'
 import { createEscapes, ESCAPES_HELP } from './escapes.ts'
 
 const STDERR_FD = 2
@@ -18,10 +20,11 @@ export type Feeding = {
   readonly isTerminal: boolean
   /** `~.` was typed. */
   readonly leave: () => void
+  readonly output: Pick<Output, 'warn'>
 }
 
 /** The returned function ends it, and gives the terminal back as it was. */
-export function feed({ client, execution, isTerminal, leave }: Feeding): () => void {
+export function feed({ client, execution, isTerminal, leave, output }: Feeding): () => void {
   const { stdin } = process
   const leaveRawMode = isTerminal ? enterRawMode() : () => {}
   const escapes = createEscapes()
@@ -46,7 +49,14 @@ export function feed({ client, execution, isTerminal, leave }: Feeding): () => v
   const onEnd = () => execution.end()
   stdin.on('data', onData)
   stdin.once('end', onEnd)
-  stdin.once('error', onEnd)
+  stdin.once('error', (error) => {
+    // A terminal that hangs up is gone; of a file the command has not been given all.
+    if (!isTerminal)
+      output.warn(
+        `stdin cannot be read any further, since ${errnoText(errnoOf(error))}; to the command it ends there.`,
+      )
+    onEnd()
+  })
   let isOver = false
   return () => {
     if (isOver) return

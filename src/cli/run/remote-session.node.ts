@@ -181,7 +181,7 @@ export function createRemoteSession(context: CommandContext, target: string | un
     const goAway = () => leaveRunning('The command goes on without us.')
     readerGone = () => void endUnread(client, execution).then(() => leave?.(BROKEN_PIPE))
     if (stdout.isBroken || stderr.isBroken) readerGone()
-    const stopInput = stdin ? feed({ client, execution, isTerminal, leave: goAway }) : () => {}
+    const stopInput = stdin ? feed({ client, execution, isTerminal, leave: goAway, output }) : () => {}
     const withdraw = () => {
       waiting.clear()
       withdrawn(client, execution, output).then((code) => leave?.(code))
