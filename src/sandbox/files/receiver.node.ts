@@ -34,14 +34,19 @@ const GIVEN_BITS = 0o777
 const ALL_BITS = 0o7777
 const ZEROS = Buffer.alloc(CHUNK_BYTES)
 
+const isFull = (errno: string | undefined) => errno === 'ENOSPC' || errno === 'EDQUOT'
+
 /** What went wrong with a file, as an error of the protocol. */
 export function asFileError(cause: unknown, what: string): SassError {
   const known = asSassError(cause)
   if (known !== undefined) return known
   const errno = errnoOf(cause)
   if (errno === 'EACCES' || errno === 'EPERM') return fileError(ERRNO.EACCES, what)
-  if (errno === 'ENOSPC' || errno === 'EDQUOT')
-    return new SassError('FILE_IO', 'The disk of the device is full.', {}, cause)
+  if (isFull(errno)) {
+    const sentence =
+      'The disk of the device is full, or what this session may have of it, so the file was not written; make room there and send it again.'
+    return new SassError('FILE_IO', sentence, {}, cause)
+  }
   return new SassError(
     'FILE_IO',
     `The file could not be ${what}: ${errno ?? 'the system does not say why'}.`,
@@ -333,7 +338,11 @@ async function begin(
             done,
             bytes.length - done,
             position + done,
-          )
+          ).catch((cause: unknown) => {
+            // What has filled the disk does not keep it full.
+            if (isFull(errnoOf(cause))) position = 0
+            throw cause
+          })
           done += bytesWritten
         }
         position += bytes.length

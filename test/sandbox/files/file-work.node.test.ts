@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -154,6 +154,24 @@ t.test('what would be replaced must be a file, and its other names keep what the
   await put(staged, '/work/one', Buffer.from('new'))
   t.equal(readFileSync(join(staged.outside, 'other'), 'utf8'), 'shared')
   t.equal(readFileSync(at('one'), 'utf8'), 'new')
+})
+
+t.test('what has filled the disk is not left on it', async (t) => {
+  const staged = stageView(t)
+  const small = join(staged.work, 'small')
+  mkdirSync(small)
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', small]).status !== 0)
+    return void t.comment('skipped: nothing can be mounted here')
+  try {
+    const error = await put(staged, '/work/small/f', Buffer.alloc(2_000_000, 1)).catch((cause) => cause)
+    t.match(error, {
+      code: 'FILE_IO',
+      message: /disk of the device is full, .*; make room there and send it/,
+    })
+    t.strictSame(names(small), [])
+  } finally {
+    spawnSync('umount', [small])
+  }
 })
 
 t.test('what was put under the hidden name is not written through', async (t) => {
