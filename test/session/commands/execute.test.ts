@@ -44,7 +44,7 @@ t.test('more arguments than a program can be given are a plain mistake, to the b
   }
 })
 
-t.test('what comes behind a packed request waits until that is unpacked, also where it is given up', async (t) => {
+t.test('what comes behind a packed request waits until that is unpacked, given up or not', async (t) => {
   const asked: ((plain: Uint8Array) => void)[] = []
   const decode = () => new Promise<Uint8Array>((resolve) => asked.push(resolve))
   const staged = stageRooms({ decoder: { decode } })
