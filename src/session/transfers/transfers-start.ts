@@ -114,14 +114,14 @@ export function movedMeanwhile(): SassError {
   return new SassError('FILE_IO', 'The path leads elsewhere by now than when it was decided upon; ask again.')
 }
 
-/** Another one writes the same file, or somebody decides about the branch just now. */
+/** Another one writes the same file, or the branch was taken out of use. */
 export function endStream(peer: Peer, streamId: number, why: WhyEnded): void {
   if (why === 'replaced') peer.connection.reset(streamId)
   else
     peer.connection.fail(
       streamId,
       'RESPONSE_THROTTLED',
-      'Somebody decides about the branch of this session just now; ask again in a moment.',
+      'The branch of this session was taken out of use, since somebody decides about it or it has more than it may have, so the transfer was stopped; ask again in a moment: the answer says which.',
     )
   peer.streamDone(streamId)
 }
