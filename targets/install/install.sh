@@ -81,7 +81,8 @@ if [ "$action" = uninstall ]; then
     rmdir "$root/$directory" 2>/dev/null || true
   done
   if [ "$purge" = yes ]; then
-    rm -rf "$root/etc/sass-edge" "$root/var/lib/sass-edge"
+    # A volume of its own cannot go: it stays, empty.
+    rm -rf "$root/etc/sass-edge" "$root/var/lib/sass-edge" || [ -z "$(ls -A "$root/var/lib/sass-edge")" ]
     echo "sass-edge is removed, with its configuration, keys and records."
   else
     echo "sass-edge is removed; $root/etc/sass-edge and $root/var/lib/sass-edge are kept (--purge takes them too)."
