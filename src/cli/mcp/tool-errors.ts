@@ -42,7 +42,6 @@ const ADVICE: Readonly<Partial<Record<Code, string>>> = Object.freeze({
   CONFIRMATION_DENIED: 'A human has said no: do something else, or ask whoever you work for.',
   CONFIRMATION_TIMEOUT:
     'Nobody answered in time: tell whoever you work for that an operator has to approve it (sass-edge confirm list), then ask again.',
-  RESPONSE_THROTTLED: 'Wait some seconds, then ask once more.',
   RESPONSE_VI_SWAP_ENGAGED:
     'The device did not do it and does not say why; what it showed is all there is. Do not repeat it in other words: ask whoever you work for, whose operator can see the reason.',
   HANDOFF_REJECTED:

@@ -133,8 +133,8 @@ export const quota: Check = (facts, policy, ledger) => {
     code: 'RESPONSE_THROTTLED',
     rule: isCallerFull ? `${who.capability}.max_concurrent` : 'execution.max_concurrent',
     reason: isCallerFull
-      ? `The caller already runs ${most} commands (max_concurrent of capability ${who.capability}).`
-      : 'The device already runs as many commands as execution.max_concurrent allows.',
+      ? `The caller already runs ${most} commands (max_concurrent of capability ${who.capability}); ask again when one has ended.`
+      : 'The device already runs as many commands as execution.max_concurrent allows; ask again when one has ended.',
     severity: 'info',
     ...(ledger.queueFree ? { awaits: 'slot' as const } : {}),
   }

@@ -19,6 +19,10 @@ t.test('a model hears what happened, what is known and what to do', async (t) =>
   const missing = failed(new SassError('FILE_NOT_FOUND', 'There is no a\u001b[2Jb.'))
   t.equal(missing.text, 'Error FILE_NOT_FOUND: There is no a\\x1b[2Jb.\nLook at what is there with list.')
   t.match(missing, { isError: true, data: { error: 'FILE_NOT_FOUND', outcome: 'not_started' } })
+  const asked = failed(
+    new SassError('RESPONSE_THROTTLED', 'A human would be asked, and this cannot wait: do it by a command.'),
+  )
+  t.match(asked.text, /do it by a command\.$/, 'what waits for nothing is not said to be worth a wait')
   const lost = failed(new SassError('CONNECTION_LOST', 'The link broke.'), 'ab'.repeat(16))
   t.match(lost.text, /look with job_status before.*\nIts id is abab/)
   t.match(lost.data, { outcome: 'unknown', id: 'ab'.repeat(16) })
