@@ -29,7 +29,7 @@ import { askedInjectionEvent } from '../executions/injection-event.ts'
 import { executeAction, smallest } from '../standing/execute-action.ts'
 import { createAttachment } from './attachment.ts'
 import { joinedStream } from './joined-stream.ts'
-import { attach, attachAction } from './reattach.ts'
+import { attachAction, attachAim } from './reattach.ts'
 import { holdViScreen } from './vi-swap.ts'
 
 export function execute(peer: Peer, call: Call): void {
@@ -46,7 +46,7 @@ export function execute(peer: Peer, call: Call): void {
       ? undefined
       : peer.rooms.executions.find(ownScope(peer), encodeHex(request.execution_id))
   if (known !== undefined && (request.is_reattach || !mayStartAgain(known)))
-    return attach(peer, call, request, known)
+    return attempt(peer, call, attachAim(peer, call, request, known))
   if (request.is_reattach) {
     if (request.execution_id === undefined) return mistake(peer, call, 'execution_id is missing')
     const action = attachAction(encodeHex(request.execution_id), request)
@@ -163,6 +163,10 @@ type Wish = {
 /** What would run as things are now: the file, the directory, the variables and the limits. */
 function aimOf(peer: Peer, call: Call, { request, argv, weight, idBytes, place }: Wish): Aim {
   const { rooms, caller } = peer
+  const id = encodeHex(idBytes)
+  // Two requests with one id may both wait: the second finds what the first has started, whatever is answered to it.
+  const known = rooms.executions.find(ownScope(peer), id)
+  if (known !== undefined && !mayStartAgain(known)) return attachAim(peer, call, request, known)
   const { policy, planner, settings } = rooms
   const set = setOf(rooms, caller, peer.session)
   const result = makePlan(planner, place, request, argv, set?.allowed_env ?? [], policy.security.pins)
@@ -170,7 +174,7 @@ function aimOf(peer: Peer, call: Call, { request, argv, weight, idBytes, place }
   const { planned } = result
   const timeout = smallest(request.timeout_seconds, set?.timeout_seconds, settings.toolTimeoutSeconds)
   const outputBytes = smallest(set?.output_bytes, settings.outputBytes)
-  const action = executeAction(planned, request, encodeHex(idBytes), timeout, outputBytes, place)
+  const action = executeAction(planned, request, id, timeout, outputBytes, place)
   const goal = request.declared_goal
   return {
     action,
@@ -202,12 +206,6 @@ function start(
 ): void {
   const { rooms, session, caller } = peer
   if (session === undefined || caller === undefined) return
-  // Two requests with one id may both have waited: the second one finds what the first has started.
-  const known = rooms.executions.find(ownScope(peer), action.executionId)
-  if (known !== undefined && !mayStartAgain(known)) {
-    recordNotStarted(peer, action.executionId, 'it runs already')
-    return attach(peer, call, request, known)
-  }
   // It was given up while the request waited, or is one on other terms than hold now.
   if (
     rooms.places.find(session.id) !== place ||

@@ -6,10 +6,11 @@
  */
 
 import type { Action } from '../../defense/facts.ts'
+import { Warrant } from '../../defense/warrant.ts'
 import type { ExitStatus } from '../../ports.ts'
 import { type ExecuteRequest, executeResponse } from '../../wire/messages.ts'
-import type { Call, Peer } from '../common/peer.ts'
-import { permitted } from '../decisions/permitted.ts'
+import { type Call, type Peer, sessionOf } from '../common/peer.ts'
+import type { Aim } from '../decisions/attempt.ts'
 import type { Execution } from '../executions/execution.ts'
 import {
   type AttachmentStart,
@@ -28,12 +29,17 @@ export function attachAction(
   return { kind: 'attach', executionId, stdin: request.stdin }
 }
 
-export function attach(peer: Peer, call: Call, request: ExecuteRequest, known: Execution): void {
-  const { executions } = peer.rooms
-  // One that did not start may have been started again while this request waited.
-  permitted(peer, call, attachAction(known.id, request), () =>
-    join(peer, call, request, executions.find(known.scope, known.id) ?? known),
-  )
+/** To be joined to `known`, however the request came to it. */
+export function attachAim(peer: Peer, call: Call, request: ExecuteRequest, known: Execution): Aim {
+  const action = attachAction(known.id, request)
+  return {
+    action,
+    go(warrant) {
+      Warrant.redeem(warrant, action, sessionOf(peer))
+      // One that did not start may have been started again while this request waited.
+      join(peer, call, request, peer.rooms.executions.find(known.scope, known.id) ?? known)
+    },
+  }
 }
 
 function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {
