@@ -15,12 +15,13 @@ import { createBudget, type SurveyBudget } from '../files/budget.ts'
 import { type Change, changesJson, type Survey, sortChanges } from '../files/changes.ts'
 import { factsOf, metadataOf } from '../files/compare.node.ts'
 import { createFiles, type Files, nameBytes, openRoot, statName, withDirectory } from '../files/files.node.ts'
-import type { LinkedName, RootSurvey } from '../files/finding.ts'
+import type { LinkedName, Node, RootSurvey } from '../files/finding.ts'
 import { nodeOf, readAttributes } from '../files/inspect.node.ts'
-import { type BytePath, namePath, parentPath } from '../files/paths.ts'
+import { type BytePath, joinPath, namePath, parentPath } from '../files/paths.ts'
 import { createReader } from '../files/reader.node.ts'
 import { stageNames } from '../store/journal.node.ts'
 import { type MergedRecord, readRecord } from '../store/record.node.ts'
+import { flagsOf } from './flags.ts'
 import { findAliases, groupLinks } from './links.node.ts'
 import { explained, withoutIdle, withoutImpliedTimes, withRenames, withSeparated } from './sense.ts'
 import { unseenPaths } from './unseen.node.ts'
@@ -43,15 +44,22 @@ function volatileOf(branch: Branch, root: BranchRoot): Set<BytePath> {
   return found
 }
 
+type AliasInput = {
+  readonly index: number
+  /** Absolute, as bytes. */
+  readonly rootPath: BytePath
+  readonly hidden: ReadonlySet<BytePath>
+  readonly isChanged: (before: Node) => boolean
+  readonly budget: SurveyBudget
+}
+
 /** Adds the names that show a file of the overlay's index and have nothing above them. */
 function withAliases(
   files: Files,
   realRoot: number,
   store: number,
   input: RootSurvey,
-  index: number,
-  hidden: ReadonlySet<BytePath>,
-  budget: SurveyBudget,
+  { index, rootPath, hidden, isChanged, budget }: AliasInput,
 ): RootSurvey {
   const { aliases, index: entries } = findAliases(files, realRoot, store, input, hidden)
   if (aliases.length === 0) return { ...input, index: entries }
@@ -82,6 +90,8 @@ function withAliases(
           reader.compare({ directory: real, name: namePath(base), node: before }, now, path).isSame
         const differing = metadataOf(before, after)
         if (isSame && differing.metadata === undefined) return
+        const whole = joinPath(rootPath === '/' ? '' : rootPath, path)
+        const own = flagsOf(rootPath, whole, after, differing.attributes ?? [])
         const change: Change = {
           root: index,
           path: nameBytes(path),
@@ -89,8 +99,9 @@ function withAliases(
           before: factsOf(before),
           after: factsOf(after, reader.digest(now, path)),
           ...differing,
-          flags: sibling?.change.flags ?? [],
-          conflict: sibling?.change.conflict,
+          flags: [...new Set([...(sibling?.change.flags ?? []), ...own])],
+          // Of the file that lies there now: the name that was written above may lie no more, or be another one's.
+          conflict: isChanged(before) ? 'changed' : undefined,
         }
         findings.push({ path, base, change, before, after, source: `work/index/${entry}` })
       }),
@@ -118,10 +129,11 @@ function surveyRoot(
   const merged = record[index] ?? new Map()
   const baseNs = BigInt(root.baseNs)
   const volatile = volatileOf(branch, root)
+  const rootPath = Buffer.from(root.path).toString('latin1')
   const found = walkRoot(files, {
     budget,
     rootIndex: index,
-    rootPath: Buffer.from(root.path).toString('latin1'),
+    rootPath,
     upperRoot,
     realRoot,
     overlay: isCopy ? undefined : branch.attributes,
@@ -131,14 +143,18 @@ function surveyRoot(
     copiedNs: root.copiedNs === undefined ? undefined : BigInt(root.copiedNs),
     merged,
   })
+  const isChanged = ({ inode, changedNs }: Node): boolean =>
+    changedNs > baseNs && merged.get(inode) !== changedNs
   const isParentChanged = (path: BytePath): boolean => {
     const before = found.directories.get(parentPath(path))?.before
-    if (before === undefined || before.changedNs <= baseNs) return false
-    return merged.get(before.inode) !== before.changedNs
+    return before !== undefined && isChanged(before)
   }
   const all = isCopy
     ? found
-    : withAliases(files, realRoot, store, found, index, new Set([...hidden, ...volatile]), budget)
+    : withAliases(files, realRoot, store, found, {
+        ...{ index, rootPath, isChanged, budget },
+        hidden: new Set([...hidden, ...volatile]),
+      })
   return {
     ...all,
     findings: withSeparated(

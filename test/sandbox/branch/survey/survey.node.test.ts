@@ -238,6 +238,36 @@ t.test('directories that were moved, as root', { skip }, (t) => {
   t.end()
 })
 
+t.test('a name of a file that was written under another one is judged by what lies there', { skip }, (t) => {
+  const made = makeBranch((real) => {
+    mkdirSync(join(real, '.git/hooks'), { recursive: true })
+    for (const name of ['gone', 'moved', 'plain']) {
+      writeFileSync(join(real, name), 'linked')
+      linkSync(join(real, name), join(real, name === 'plain' ? '.git/hooks/pre-commit' : `other ${name}`))
+    }
+  })
+  t.teardown(made.remove)
+  made.inside((path) => {
+    for (const name of ['gone', 'moved', 'plain']) appendFileSync(join(path, name), ' more')
+  })
+  afterTick(made.home)
+  for (const name of ['other gone', 'other moved']) appendFileSync(join(made.real, name), ' by somebody else')
+  rmSync(join(made.real, 'gone'))
+  renameSync(join(made.real, 'moved'), join(made.real, 'moved away'))
+  t.strictSame(told(made), [
+    'modified moved away changed',
+    'modified other gone changed',
+    'modified other moved changed',
+    'modified .git/hooks/pre-commit',
+    'modified plain',
+    'added gone',
+    'added moved',
+  ])
+  const hook = changes(made).find(({ path }) => Buffer.from(path).toString() === '.git/hooks/pre-commit')
+  t.ok(hook?.flags.includes('runs_on_host'), 'and by what the host makes of it there')
+  t.end()
+})
+
 t.test('names that are no text, links and hints of renames', { skip }, (t) => {
   const odd = Buffer.from([0x62, 0xff, 0x1b])
   const made = makeBranch((real) => {
