@@ -6,11 +6,11 @@
  */
 
 import type { Action } from '../../defense/facts.ts'
-import { Warrant } from '../../defense/warrant.ts'
 import type { ExitStatus } from '../../ports.ts'
 import { type ExecuteRequest, executeResponse } from '../../wire/messages.ts'
-import { type Call, type Peer, sessionOf } from '../common/peer.ts'
+import type { Call, Peer } from '../common/peer.ts'
 import type { Aim } from '../decisions/attempt.ts'
+import { aimAt } from '../decisions/permitted.ts'
 import type { Execution } from '../executions/execution.ts'
 import {
   type AttachmentStart,
@@ -31,15 +31,10 @@ export function attachAction(
 
 /** To be joined to `known`, however the request came to it. */
 export function attachAim(peer: Peer, call: Call, request: ExecuteRequest, known: Execution): Aim {
-  const action = attachAction(known.id, request)
-  return {
-    action,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      // One that did not start may have been started again while this request waited.
-      join(peer, call, request, peer.rooms.executions.find(known.scope, known.id) ?? known)
-    },
-  }
+  // One that did not start may have been started again while this request waited.
+  return aimAt(peer, attachAction(known.id, request), () =>
+    join(peer, call, request, peer.rooms.executions.find(known.scope, known.id) ?? known),
+  )
 }
 
 function join(peer: Peer, call: Call, request: ExecuteRequest, execution: Execution): void {

@@ -9,11 +9,23 @@ import type { Action } from '../../defense/facts.ts'
 import { Warrant } from '../../defense/warrant.ts'
 import type { Code } from '../../errors.ts'
 import { type Call, type Handler, type Peer, sessionOf } from '../common/peer.ts'
-import { attempt } from './attempt.ts'
+import { type Aim, attempt } from './attempt.ts'
 
 /** Refuses with a plain reason, through the decision, so that it is counted and recorded like any other. */
 export function mistake(peer: Peer, call: Call, problem: string, overExpanded = false): void {
   attempt(peer, call, { action: undefined, problem, overExpanded, go() {} })
+}
+
+/** What is done as soon as it is permitted, with its warrant spent. */
+export function aimAt(peer: Peer, action: Action, go: (warrant: Warrant) => void, problem = ''): Aim {
+  return {
+    action,
+    problem,
+    go(warrant) {
+      Warrant.redeem(warrant, action, sessionOf(peer))
+      go(warrant)
+    },
+  }
 }
 
 /** Goes on once the action is permitted, however long it has to wait for that; its warrant is spent by then. */
@@ -24,14 +36,7 @@ export function permitted(
   go: (warrant: Warrant) => void,
   problem = '',
 ): void {
-  attempt(peer, call, {
-    action,
-    problem,
-    go(warrant) {
-      Warrant.redeem(warrant, action, sessionOf(peer))
-      go(warrant)
-    },
-  })
+  attempt(peer, call, aimAt(peer, action, go, problem))
 }
 
 /** The same for what a request says; one that cannot be read is refused as that. */
