@@ -187,11 +187,12 @@ function* securityFindings(config: Config, isWritten: IsWritten): Iterable<Findi
     const index = entries(config).indexOf(ALL_WORD)
     if (index !== -1) yield fail(`${path}[${index}]`, 'is "*", and there is no wildcard here', remedy)
   }
-  if (isWritten('security.unknown_programs'))
+  const elsewhere = security.unknown_programs === 'audit' ? 'allow' : security.unknown_programs
+  if (isWritten('security.unknown_programs') && elsewhere !== security.opaque)
     yield warn(
       'security.unknown_programs',
       'is of no effect: a program that nothing is known of runs where the whole sandbox holds, and security.opaque says what happens elsewhere',
-      `take it out, and write "opaque": "${security.unknown_programs === 'audit' ? 'allow' : security.unknown_programs}" if elsewhere the same shall happen`,
+      `take it out, and write "opaque": "${elsewhere}" if elsewhere the same shall happen`,
     )
   if (!security.allowed_domains.includes(ALL_WORD))
     yield isWritten('sandbox.egress')
