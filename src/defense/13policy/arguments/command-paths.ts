@@ -68,9 +68,7 @@ function addValue(name: string, word: ShellWord, use: OptionUse, add: Add): void
   switch (use) {
     case 'read':
     case 'write':
-      if (name === 'curl' || name === 'wget') {
-        if (word.text !== '-') add(word, use)
-      } else add(word, use)
+      if ((name !== 'curl' && name !== 'wget') || word.text !== '-') add(word, use)
       return
     case 'mention':
       if (name !== 'tar') add(word, use)
@@ -82,8 +80,9 @@ function addValue(name: string, word: ShellWord, use: OptionUse, add: Add): void
       if (looksLikePath(word.text)) add(word, 'read')
       return
     case 'text':
-      // `-d @FILE` of curl and its kin.
+      // `-d @FILE` of curl and its kin, and `--url file:///FILE`.
       if (word.text.startsWith('@')) add(part(word, 1), 'read')
+      else if (name === 'curl' && word.text.startsWith('file:')) add(word, 'read')
       return
     case 'shell':
     case 'code':
@@ -111,12 +110,12 @@ function addKnown(
   const count = parsed.operands.length + given + (hasTarget ? 1 : 0)
   parsed.operands.forEach((word, index) => {
     let use: OperandUse = operandUse(operands, index + given, count)
-    if (use === 'text') return
+    if (use === 'text' && !(name === 'curl' && word.text.startsWith('file:'))) return
     if (use === 'unknown') {
       if (word.opaque !== undefined || looksLikePath(word.text)) add(word, 'mention')
       return
     }
-    use = makesDirectories || removesSources ? 'write' : use
+    use = makesDirectories || removesSources ? 'write' : use === 'text' ? 'read' : use
     // A host's files are not this host's.
     if (REMOTE.has(name) && isRemote(word.text)) return
     if (word.text === '-' && word.opaque === undefined) return
