@@ -53,7 +53,7 @@ export function contentOf(
 export function shownText(text: string): string {
   return text
     .split('\n')
-    .map((line) => visible(line.replace(/\r$/, '').replaceAll('\t', '    ')))
+    .map((line) => line.replace(/\r$/, '').split('\t').map(visible).join('\t'))
     .join('\n')
 }
 

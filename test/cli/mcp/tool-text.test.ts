@@ -32,7 +32,7 @@ t.test('a character across an edge is left out where there is more, and only the
 })
 
 t.test('lines stay lines, and nothing steers a terminal', async (t) => {
-  t.equal(shownText('a\tb\r\nc\u001b[31m\u202e'), 'a    b\nc\\x1b[31m\\u{202e}')
+  t.equal(shownText('a\tb\r\nc\u001b[31m\u202e'), 'a\tb\nc\\x1b[31m\\u{202e}')
   t.equal(count(1, 'byte'), '1 byte')
   t.equal(count(12_345, 'line'), '12,345 lines')
 })
