@@ -44,7 +44,7 @@ type Kept = { readonly handed: Handed; readonly worker: Worker; isUsed: boolean 
 export type Delegations = {
   /** How many are kept, used ones among them. */
   readonly size: number
-  /** Undefined: as many as may be are open, of that session or of all. */
+  /** Undefined: as many as may be are open, of that session, that agent or all. */
   make(
     worker: Worker,
     what: Omit<Handed, 'id' | 'endsAtMs'>,
@@ -88,10 +88,13 @@ export function createDelegations(clock: Clock, random: Random): Delegations {
     for (const [id, { handed }] of kept) if (nowMs >= handed.endsAtMs) kept.delete(id)
   }
 
-  function isFree(session: string): boolean {
-    let own = 0
-    for (const { handed } of kept.values()) if (handed.session === session) own++
-    return kept.size < DELEGATIONS_OPEN && own < DELEGATIONS_PER_SESSION
+  /** One agent has at most as many as are left, so that there are some for every other. */
+  function isFree({ by, session }: Pick<Handed, 'by' | 'session'>): boolean {
+    const own = [...kept.values()].filter(({ handed }) => handed.by === by)
+    return (
+      kept.size + own.length < DELEGATIONS_OPEN &&
+      own.filter(({ handed }) => handed.session === session).length < DELEGATIONS_PER_SESSION
+    )
   }
 
   return {
@@ -101,7 +104,7 @@ export function createDelegations(clock: Clock, random: Random): Delegations {
     make(worker, what, seconds) {
       const now = clock.monotonicMs()
       tick(now)
-      if (!isFree(what.session)) return undefined
+      if (!isFree(what)) return undefined
       const token = drawToken(random)
       const id = encodeHex(sha256(token))
       const handed = { ...what, id, endsAtMs: now + seconds * 1_000 }

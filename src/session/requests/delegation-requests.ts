@@ -72,7 +72,7 @@ export function delegate(peer: Peer, call: Call): void {
     )
     if (made === undefined)
       return answer({
-        message: `As much work is handed on as may be, ${DELEGATIONS_PER_SESSION} times in one session: wait until some of it is over.`,
+        message: `As much work is handed on as may be, by this agent or by all, ${DELEGATIONS_PER_SESSION} times in one session: wait until some of it is over.`,
       })
     const { token, handed } = made
     const { id: delegation, user } = handed

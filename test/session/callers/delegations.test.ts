@@ -67,12 +67,21 @@ t.test('with a session end its tokens, and no others', async (t) => {
   t.match(delegations.look(two.token, WORKER), { state: 'open' })
 })
 
-t.test('as many are kept as may be, of a session and of all', async (t) => {
+t.test('as many are kept as may be, of a session, of an agent and of all', async (t) => {
   const { delegations, pass } = stage()
+  const takes = (by: string) => {
+    let count = 0
+    while (delegations.make(WORKER, { ...WHAT, by, session: `${by} ${count}` }, 60)) count++
+    return count
+  }
   for (let count = 0; count < DELEGATIONS_PER_SESSION; count++) made(delegations, 's1')
   t.equal(delegations.make(WORKER, WHAT, 60), undefined)
-  for (let count = DELEGATIONS_PER_SESSION; count < DELEGATIONS_OPEN; count++) made(delegations, `s${count}`)
-  t.equal(delegations.make(WORKER, { ...WHAT, session: 'one more' }, 60), undefined)
+  const shares = ['boss', 'second', 'third', 'fourth'].map(takes)
+  t.same(
+    shares,
+    [DELEGATIONS_OPEN / 2 - DELEGATIONS_PER_SESSION, 16, 8, 4],
+    'whoever asks for all of them leaves some for the others',
+  )
   pass(60_000)
   t.ok(delegations.make(WORKER, WHAT, 60), 'those whose time is over make room')
 })
