@@ -76,6 +76,10 @@ t.test(
       await client(daemon, 'third'),
     ]
     const first = await send(agent, { criticality: 'C3', task_id: 'T-1', classification: 'INTERNAL' })
+    await send(third, { task: 'Something else', task_id: 'T-9' })
+    const own = await told(send(helper, { to_agent: 'third', task: 'Its own', task_id: 'T-9' }))
+    t.equal(own, 'done', 'nobody is held to what another one has sent and it has not taken')
+    await helper.handoffs.take(first.id)
     const on = (change: Json) =>
       told(send(helper, { to_agent: 'third', criticality: 'C3', classification: 'INTERNAL', ...change }))
     const rows: readonly (readonly [string, Json, RegExp])[] = [

@@ -36,7 +36,10 @@ export type Handoffs = {
   find(id: string): KeptHandoff | undefined
   /** How often that sender has given that agent this task: by its name, and where one has none by its digest, lately. */
   rounds(sender: string, to: string, taskId: string | undefined, task: string): number
-  /** The latest that was given to that agent for this task, by its name or by its digest. */
+  /**
+   * The latest that was given to that agent for this task, by its name or by its digest. By its name only what it has
+   * taken: anybody may write to it under any name.
+   */
   received(own: Recipient, taskId: string | undefined, task: string): KeptHandoff | undefined
   /** How many files and bytes more that sender's handoffs may bring. */
   roomOf(sender: string): Brought
@@ -228,7 +231,7 @@ export function createHandoffs({ file, copies, clock, damaged }: HandoffsOptions
     received(own, taskId, task) {
       const given = current().filter(({ record }) => isFor(record, own))
       const found =
-        given.findLast(({ record }) => taskId !== undefined && record.taskId === taskId) ??
+        given.findLast(({ record, taken }) => taken && taskId !== undefined && record.taskId === taskId) ??
         given.findLast(({ record }) => record.task === task)
       return found === undefined ? undefined : shown(found)
     },

@@ -186,6 +186,8 @@ t.test(
     handoffs.add(record(2, { task: 'other' }), '')
     handoffs.add(record(3), '')
     handoffs.add(record(4, { to: 'ci', taskId: 'T' }), '')
+    t.equal(handoffs.received(own('helper'), 'T', 'its own'), undefined, 'nobody has read what was not taken')
+    for (const number of [1, 4]) handoffs.take(id(number))
     t.equal(handoffs.received(own('helper'), 'T', 'other')?.id, id(1))
     t.equal(handoffs.received(own('helper'), undefined, 'task')?.id, id(3))
     t.equal(handoffs.received(own('helper'), 'U', 'other')?.id, id(2))
