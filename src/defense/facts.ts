@@ -39,7 +39,8 @@ export type TransportFacts = {
 export type HandedOn = {
   /** Who made the orchestrator a caller: an operator by name, or the configuration. */
   readonly user: string
-  /** Instance of the session that has handed it on. */
+  /** The session that has handed it on, which records of a version before do not have, and its instance. */
+  readonly session?: string
   readonly orchestrator: string
   readonly allowed_commands: readonly string[]
   readonly allowed_paths: readonly string[]

@@ -214,6 +214,34 @@ t.test('a worker with a narrower set gets no more by it, nor reaches what it run
   }
 })
 
+t.test(
+  'an alarm about whoever has handed work on holds for the work, and ends what runs of it',
+  async (t) => {
+    const daemon = await start(t)
+    const boss = await client(daemon, 'boss')
+    const worker = await asWorker(daemon, (await boss.delegate('worker')).token)
+    const itself = await client(daemon, 'worker')
+    const level = (...words: string[]) => daemon.cli(['level', 'set', ...words])
+    const of = ['session', boss.sessionId]
+    t.equal((await level(...of, 'RESTRICT')).code, 0)
+    t.equal(await outcome(worker.execute('touch', ['new'])), REFUSED, 'of its session')
+    t.equal(await outcome(itself.execute('touch', ['new'])), 'done')
+    t.equal((await level(...of, 'NORMAL')).code, 0)
+    const sleeps = async (of: Client) => {
+      const ran = of.stream('sleep', ['300'], { output() {} })
+      ran.exit.catch(() => {})
+      await ran.started
+      return ran
+    }
+    const ran = await sleeps(worker)
+    const other = await sleeps(itself)
+    t.equal((await level('agent', 'boss', 'CONTAIN')).code, 0)
+    t.match(await ran.exit.catch((cause: unknown) => cause), { signal: 9 })
+    await itself.cancel(other.id)
+    await Promise.all([boss.close(), worker.close(), itself.close()])
+  },
+)
+
 t.test('by the command line: delegate prints a token and stays, and what it gave ends with it', async (t) => {
   const daemon = await start(t)
   const words = ['delegate', '--agent', 'boss', '--to', 'worker', '--tools', 'Read', '--command', 'cat']

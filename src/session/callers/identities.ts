@@ -194,11 +194,11 @@ function delegationOf(
     above = found?.delegatedBy
   }
   if (handed === undefined) return { chain, hops: chain.length }
-  const { user, orchestrator, allowed_commands, allowed_paths } = handed
+  const { user, session, orchestrator, allowed_commands, allowed_paths } = handed
   return {
     chain,
     hops: chain.length,
-    handed: { user, orchestrator, allowed_commands, allowed_paths },
+    handed: { user, session, orchestrator, allowed_commands, allowed_paths },
   }
 }
 

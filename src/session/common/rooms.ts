@@ -260,7 +260,7 @@ function ledgerFor(rooms: Rooms, facts: Facts, session: Session | undefined): Le
     challengesFree: rooms.challengeRates.isFree(caller),
     confirmationsFree: session !== undefined && rooms.confirmations.isFree(session.id),
     deceptionsFree: rooms.deceptions.free > 0,
-    level: rooms.levels.of(caller, session?.id ?? '', actsFor),
+    level: rooms.levels.of(caller, session?.id ?? '', actsFor, session?.handed?.session),
     tokens: Math.floor((session?.deliveredBytes ?? 0) / BYTES_PER_TOKEN),
     recordFree: isRecordFree(rooms, identity),
     ...(action?.kind === 'handoff' ? { handoffs: rooms.handoffs.counts(caller, action.to) } : {}),
@@ -367,7 +367,12 @@ function raiseLevel(
   // What it may do at any other time is no violation while the disk does not take more than reads.
   const isOurs =
     verdict.rule === 'level.restrict' &&
-    rooms.levels.byIncidents(identity.name, session?.id ?? '', actsForOf(identity)) === 'NORMAL'
+    rooms.levels.byIncidents(
+      identity.name,
+      session?.id ?? '',
+      actsForOf(identity),
+      session?.handed?.session,
+    ) === 'NORMAL'
   if (isOurs) return
   const why = `${verdict.layer} ${verdict.rule}`
   rooms.levels.incident(

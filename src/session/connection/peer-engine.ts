@@ -349,7 +349,7 @@ export function createPeer(
       const who = identityNow()
       if (who.kind !== 'known' || who.role === 'operator') return 'NORMAL'
       const actsFor = who.delegation?.chain.map(({ name }) => name) ?? []
-      return rooms.levels.of(who.name, hold.session?.id ?? '', actsFor)
+      return rooms.levels.of(who.name, hold.session?.id ?? '', actsFor, hold.session?.handed?.session)
     },
     channelBinding: binding,
     takeBuffer: buffers.take,

@@ -53,43 +53,42 @@ export function createLevelSteps(ground: LevelStepsGround): LevelSteps {
     for (const session of [...sessions.all()]) if (session.address !== 'local') session.dismissHolder?.()
   }
 
-  /** Whoever acts for an agent is meant with it. */
-  function isOf(owner: string, { scope, name }: LevelStep): boolean {
-    if (scope === 'daemon') return true
-    return (
-      scope === 'agent' && (owner === name || ground.rooms().identities.find(owner)?.delegatedBy === name)
-    )
+  /** Whoever acts for an agent is meant with it, and work with the session that has handed it on. */
+  function isOf(owner: string, sessionId: string, { scope, name }: LevelStep): boolean {
+    const { sessions, identities } = ground.rooms()
+    const handed = [...sessions.all()].find(({ id }) => id === sessionId)?.handed
+    if (scope === 'session') return sessionId === name || handed?.session === name
+    return scope === 'daemon' || [owner, identities.find(owner)?.delegatedBy, handed?.by].includes(name)
   }
 
   /** What waits is not to wait for an answer or a turn that can only be no. */
   function endWaiting(step: LevelStep): void {
-    const { confirmations, queue, clock } = ground.rooms()
+    const { confirmations, queue, clock, sessions } = ground.rooms()
     // Not now: what leads here is a decision itself.
     clock.after(0, () => {
       confirmations.refuseWhere(
-        ({ agent, sessionId }) => isOf(agent, step) || (step.scope === 'session' && sessionId === step.name),
+        ({ agent, sessionId }) => isOf(agent, sessionId, step),
         step.by === '' ? step.to : step.by,
       )
-      queue.recall((caller) => isOf(caller, step))
+      queue.recall((name) =>
+        [...sessions.all()].some(({ id, caller }) => caller.name === name && isOf(name, id, step)),
+      )
     })
   }
 
   function endCommands(step: LevelStep): void {
     const { executions } = ground.rooms()
     if (step.scope === 'daemon') return executions.endAll('kill', NO_LONGER_PERMITTED)
-    if (step.scope === 'session')
-      return executions.endWhere(({ sessionId }) => sessionId === step.name, NO_LONGER_PERMITTED)
-    executions.endWhere(({ owner }) => isOf(owner, step), NO_LONGER_PERMITTED)
+    executions.endWhere(({ owner, sessionId }) => isOf(owner, sessionId, step), NO_LONGER_PERMITTED)
   }
 
   /** Whoever looks into it finds the files as they were left. */
   function preserve(step: LevelStep): void {
     const { sessions, branches } = ground.rooms()
-    const { scope, name, to: level, why, instance } = step
+    const { scope, to: level, why, instance } = step
     if (scope === 'daemon') return
     for (const { id, caller } of sessions.all())
-      if (scope === 'session' ? id === name : isOf(caller.name, step))
-        branches.preserve(id, { level, why, instance })
+      if (isOf(caller.name, id, step)) branches.preserve(id, { level, why, instance })
   }
 
   function halt({ why, by, instance }: LevelStep): void {

@@ -78,7 +78,7 @@ export function createPlanAsker(
       const who = identityNow()
       if (who.kind !== 'known' || who.role === 'operator') return 'NORMAL'
       const actsFor = who.delegation?.chain.map(({ name }) => name) ?? []
-      return rooms.levels.of(who.name, session.id, actsFor)
+      return rooms.levels.of(who.name, session.id, actsFor, session.handed?.session)
     },
     join(_id, joined) {
       user = joined

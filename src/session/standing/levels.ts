@@ -50,10 +50,13 @@ export type Offender = {
 export type KeptLevels = { readonly entries: readonly LevelEntry[] }
 
 export type Levels = {
-  /** The strictest that holds for a request. `actsFor`: whoever is above the agent; their containment is its own. */
-  of(agent: string, sessionId: string, actsFor: readonly string[]): Level
+  /**
+   * The strictest that holds for a request. `actsFor`: whoever is above the agent; their containment is its own, as is
+   * that of the session that has handed the work on.
+   */
+  of(agent: string, sessionId: string, actsFor: readonly string[], handedBy?: string): Level
   /** The same without what the disk does, which is nobody's fault. */
-  byIncidents(agent: string, sessionId: string, actsFor: readonly string[]): Level
+  byIncidents(agent: string, sessionId: string, actsFor: readonly string[], handedBy?: string): Level
   readonly daemon: Level
   /** `what` names the violation: the same one counts as the same. */
   incident(incident: Incident, who: Offender, why: string, nowMs: number): void
@@ -153,14 +156,19 @@ export function createLevels(
       contain(offender, `${recent.length} violations within a day, the last one: ${why}`, nowMs)
   }
 
-  function byIncidents(agent: string, sessionId: string, actsFor: readonly string[]): Level {
+  function byIncidents(
+    agent: string,
+    sessionId: string,
+    actsFor: readonly string[],
+    handedBy = sessionId,
+  ): Level {
     let level = stricter(levelOf(DAEMON), levelOf(`agent/${agent}`))
     for (const name of actsFor) level = stricter(level, levelOf(`agent/${name}`))
-    return stricter(level, levelOf(`session/${sessionId}`))
+    return stricter(level, stricter(levelOf(`session/${sessionId}`), levelOf(`session/${handedBy}`)))
   }
 
   return {
-    of: (agent, sessionId, actsFor) => stricter(daemonLevel(), byIncidents(agent, sessionId, actsFor)),
+    of: (...who) => stricter(daemonLevel(), byIncidents(...who)),
     byIncidents,
     get daemon() {
       return daemonLevel()

@@ -149,20 +149,16 @@ export function createRebuiltState(): RebuiltState {
 
   /** The strictest level that holds for the decision; undefined where one of them is not known. */
   function levelFor({ identity, session }: Facts): Level | undefined {
-    const chain = identity.kind === 'known' ? (identity.delegation?.chain ?? []) : []
+    const delegation = identity.kind === 'known' ? identity.delegation : undefined
+    const chain = delegation?.chain ?? []
     const agents = [...(identity.kind === 'known' ? [identity.name] : []), ...chain.map(({ name }) => name)]
-    const keys = [
-      DAEMON,
-      DISK,
-      ...agents.map((name) => levelKey('agent', name)),
-      ...(session === undefined ? [] : [levelKey('session', session.id)]),
-    ]
+    const known = [DAEMON, DISK, ...agents.map((name) => levelKey('agent', name))].map(levelAt)
+    // Nobody sets the level of a session before there is one.
+    for (const id of [session?.id, delegation?.handed?.session])
+      if (id !== undefined)
+        known.push(levelAt(levelKey('session', id)) ?? (sessions.has(id) ? 'NORMAL' : undefined))
     let level: Level = 'NORMAL'
-    for (const key of keys) {
-      // Nobody sets the level of a session before there is one.
-      const isNew =
-        session !== undefined && key === levelKey('session', session.id) && sessions.has(session.id)
-      const at = levelAt(key) ?? (isNew ? 'NORMAL' : undefined)
+    for (const at of known) {
       if (at === undefined) return undefined
       level = stricter(level, at)
     }

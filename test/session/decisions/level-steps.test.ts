@@ -26,6 +26,8 @@ function stage(incident?: string, failing = false): Staged {
     { owner: 'ci', sessionId: 's1' },
     { owner: 'bo', sessionId: 's2' },
     { owner: 'helper', sessionId: 's3' },
+    { owner: 'worker', sessionId: 's4' },
+    { owner: 'worker', sessionId: 's5' },
   ]
   const holder = (id: string, name: string, address: string) => ({
     ...{ id, address, caller: { name } },
@@ -43,6 +45,11 @@ function stage(incident?: string, failing = false): Staged {
         holder('s0', 'operator', 'local'),
         { ...holder('s2', 'bo', '::1'), dismissHolder: undefined },
         { ...holder('s3', 'helper', '::1'), dismissHolder: undefined },
+        {
+          ...{ ...holder('s4', 'worker', '::1'), dismissHolder: undefined },
+          handed: { by: 'ci', session: 's1' },
+        },
+        { ...holder('s5', 'worker', '::1'), dismissHolder: undefined },
       ],
     },
     confirmations: {
@@ -103,12 +110,24 @@ function step(change: Partial<LevelStep>): LevelStep {
 t.test(
   'an agent that is contained loses its commands, with those of whoever acts for it, and no other',
   async (t) => {
-    const { steps, done } = stage()
+    const { steps, done, pass } = stage()
     steps.took(step({}))
-    const saved = ['save s1 CONTAIN', 'save s3 CONTAIN']
-    t.strictSame(done, ['record level', 'log level', 'kill ci', 'kill helper', ...saved, 'save none'])
+    const ended = ['kill ci', 'kill helper', 'kill worker']
+    const saved = ['save s1 CONTAIN', 'save s3 CONTAIN', 'save s4 CONTAIN']
+    t.strictSame(done, ['record level', 'log level', ...ended, ...saved, 'save none'])
+    done.length = 0
+    pass()
+    const asked = ['no to ci by CONTAIN', 'no to helper by CONTAIN', 'no to worker by CONTAIN']
+    t.strictSame(done.slice(0, 3), asked, 'of the worker what it was handed, and not what it does for itself')
   },
 )
+
+t.test('with a session that is contained goes what it has handed on', async (t) => {
+  const { steps, done } = stage()
+  steps.took(step({ scope: 'session', name: 's1' }))
+  const ended = ['kill ci', 'kill worker']
+  t.strictSame(done, ['record level', 'log level', ...ended, 'save s1 CONTAIN', 'save s4 CONTAIN'])
+})
 
 t.test('a session that is contained loses its own commands, and nothing is kept of it', async (t) => {
   const { steps, done } = stage()
@@ -150,7 +169,7 @@ t.test('HALT of the daemon ends all commands and connections, and leaves an inci
 t.test('HALT of one agent is no incident of the daemon', async (t) => {
   const { steps, done } = stage()
   steps.took(step({ to: 'HALT' }))
-  t.strictSame(done, ['record level', 'log level', 'kill ci', 'kill helper', 'save none'])
+  t.strictSame(done, ['record level', 'log level', 'kill ci', 'kill helper', 'kill worker', 'save none'])
   t.equal(steps.incident, undefined)
 })
 
@@ -175,6 +194,7 @@ t.test('when the daemon leaves HALT the incident is over', async (t) => {
 t.test('what cannot be kept is told, and done all the same', async (t) => {
   const { steps, done } = stage(undefined, true)
   steps.took(step({}))
-  const saved = ['save s1 CONTAIN', 'save s3 CONTAIN']
-  t.strictSame(done, ['record level', 'log level', 'kill ci', 'kill helper', ...saved, 'log levels_not_kept'])
+  const ended = ['kill ci', 'kill helper', 'kill worker']
+  const saved = ['save s1 CONTAIN', 'save s3 CONTAIN', 'save s4 CONTAIN']
+  t.strictSame(done, ['record level', 'log level', ...ended, ...saved, 'log levels_not_kept'])
 })

@@ -206,6 +206,9 @@ t.test('the delegates of a contained agent are contained with it, and their own 
   t.equal(levels.of('helper', 's2', []), 'NORMAL')
   happens('critical', 'helper')
   t.equal(levels.of('lead2', 's3', []), 'NORMAL')
+  levels.set('session', 's4', 'CHECKPOINT', 'w', 'operator')
+  t.equal(levels.of('worker', 's5', ['boss'], 's4'), 'CHECKPOINT', 'work of the session that handed it on')
+  t.equal(levels.of('worker', 's5', ['boss']), 'NORMAL')
   t.end()
 })
 
