@@ -307,8 +307,9 @@ export function createSessionGate(
     list = newList
     return [...connections.values()].flatMap((connection) => {
       const { target, port, protocol, entry, addresses, isAudited } = connection
-      if (entry === undefined || isAudited) return []
-      const now = entryFor(target, port, protocol)
+      if (entry === undefined) return []
+      const passes = isAudited && rules.unlisted === 'audit' ? entry : undefined
+      const now = entryFor(target, port, protocol) ?? passes
       const name = typeof target === 'string' ? target : undefined
       const isSame =
         now !== undefined &&

@@ -272,6 +272,34 @@ t.test('what the new list does not let through so ends, and the rest goes on', (
   t.end()
 })
 
+t.test('what passed since it is not refused ends once it is', (t) => {
+  const rules = {
+    unlisted: 'audit' as GateRules['unlisted'],
+    refusesInternal: true,
+    reachable: [],
+    ownPorts: [],
+  }
+  const gate = createSessionGate([], {
+    ...rules,
+    ownAddresses: () => [],
+    get unlisted() {
+      return rules.unlisted
+    },
+  })
+  const accept = {
+    kind: 'accepted',
+    id: 1,
+    address: address('192.0.2.9'),
+    port: 80,
+    protocol: 'tcp',
+  } as const
+  t.strictSame(told(gate.input(accept, 1)), ['connect 1 192.0.2.9 80 none'])
+  t.strictSame(told(gate.input({ kind: 'listed', list: [] }, 2)), [], 'it is audited still')
+  rules.unlisted = 'deny'
+  t.strictSame(told(gate.input({ kind: 'listed', list: [] }, 3)), ['reset 1 delisted'])
+  t.end()
+})
+
 t.test('the end of a session ends what it has', (t) => {
   const gate = gateOf({ entries: ['10.0.0.0/8:80', 'a.example'] })
   gate.ask('a.example')
