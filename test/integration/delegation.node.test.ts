@@ -242,6 +242,32 @@ t.test(
   },
 )
 
+t.test('one that is listed as acting for another has its network and its numbers, too', async (t) => {
+  const daemon = await start(t, {
+    capabilities: {
+      narrow: { allowed_commands: ['*'], allowed_paths: ['*'], timeout_seconds: 7, network: 'none' },
+    },
+  })
+  const { agents } = JSON.parse(readFileSync(configPath(daemon.directory), 'utf8')) as { agents: Json[] }
+  const changed: Json = { boss: { capability: 'narrow' }, worker: { delegated_by: 'boss' } }
+  changeConfig(daemon.directory, {
+    agents: agents.map((agent) => ({ ...agent, ...(changed[String(agent['name'])] as Json | undefined) })),
+  })
+  t.equal((await daemon.cli(['reload'])).code, 0)
+  const worker = await client(daemon, 'worker')
+  t.match(await worker.capabilities(), { timeout_seconds: 7 })
+  let text = ''
+  const output = (_source: unknown, bytes: Uint8Array) => {
+    text += Buffer.from(bytes).toString()
+  }
+  await worker.stream('cat', ['/proc/net/dev'], { output }).exit
+  t.same(
+    text.match(/^ *[a-z0-9]+:/gm)?.map((name) => name.trim()),
+    ['lo:'],
+  )
+  await worker.close()
+})
+
 t.test('by the command line: delegate prints a token and stays, and what it gave ends with it', async (t) => {
   const daemon = await start(t)
   const words = ['delegate', '--agent', 'boss', '--to', 'worker', '--tools', 'Read', '--command', 'cat']

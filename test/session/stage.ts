@@ -553,10 +553,16 @@ function stagePlaces(finder: () => ProgramFinder): Places {
       return finder()
     },
   }
+  /** Of those who have other terms. */
+  const own = new Map<string, Place>()
   return {
     prepare: () => {},
-    find: () => place,
-    open: () => Promise.resolve(place),
+    find: (session) => own.get(session) ?? place,
+    open(terms) {
+      const opened = { ...place, terms }
+      own.set(terms.session, opened)
+      return Promise.resolve(opened)
+    },
     close: () => Promise.resolve(),
     without: (_branch, work) => work(),
     has: () => false,

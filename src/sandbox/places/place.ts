@@ -61,13 +61,13 @@ export type Terms = {
   readonly network: 'default' | SessionNetwork
   /** What it lists for the gate; null: what the device does. The gate follows a list that changes. */
   readonly egress: readonly EgressItem[] | null
-  /** Of work that was handed on: the terms of whoever handed it on, which hold as well; undefined: it was not. */
+  /** Of whoever acts for another: the terms of that one, which hold as well; undefined: it acts for itself. */
   readonly within?: Within | undefined
 }
 
-/** Another network and another list that hold, too. `of`: the session that handed the work on, by its instance. */
+/** Another network and another list that hold, too. `of`: the session that handed the work on, by its instance; undefined: none. */
 export type Within = {
-  readonly of: string
+  readonly of?: string | undefined
   readonly agent: string
   readonly network: 'default' | SessionNetwork
 }

@@ -282,7 +282,7 @@ export function createPlaces(ground: Ground, options: PlacesOptions): HeldPlaces
   /** @throws SassError SANDBOX_UNAVAILABLE for a branch that is not there, or another agent's */
   function choose({ session, agent, wish, runAs, network, within }: Tenant): string {
     // On the real files there is nothing to share but who one is.
-    if (options.require === 'none') return `${BARE}${network} ${runAs ?? ''} ${within?.of ?? ''}`
+    if (options.require === 'none') return `${BARE}${[network, runAs, within?.of, within?.network].join(' ')}`
     if (wish.kind === 'new') return session
     const own = store.list().filter((branch) => branch.agent === agent)
     if (wish.kind === 'latest') {

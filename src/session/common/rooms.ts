@@ -194,25 +194,28 @@ export function capabilityOf(rooms: Rooms, name: string): CapabilitySet | undefi
   return Object.hasOwn(rooms.policy.capabilities, name) ? rooms.policy.capabilities[name] : undefined
 }
 
-/** The set that bounds a session: its caller's, and within it what was handed on, where that is what it works on. */
+/** The set that bounds a session: its caller's, within it that of whoever it acts for, and what was handed on. */
 export function setOf(
   rooms: Rooms,
-  caller: Pick<Caller, 'capability'> | undefined,
+  caller: Pick<Caller, 'capability' | 'delegatedBy'> | undefined,
   session: Pick<Session, 'handed'> | undefined,
 ): CapabilitySet | undefined {
   const own = capabilityOf(rooms, caller?.capability ?? '')
   const handed = session?.handed
-  if (own === undefined || handed === undefined) return own
-  const above = capabilityOf(rooms, rooms.identities.find(handed.by)?.capability ?? '')
-  return above && withinSubset(narrowedSet(own, above), handed)
+  const by = handed?.by ?? caller?.delegatedBy
+  if (own === undefined || by === undefined) return own
+  const above = capabilityOf(rooms, rooms.identities.find(by)?.capability ?? '')
+  const both = above && narrowedSet(own, above)
+  return both && handed ? withinSubset(both, handed) : both
 }
 
-/** The network of whoever has handed the work on holds, too; of one who is gone there is none. */
-function withinOf(rooms: Rooms, { handed }: Session): Tenant['within'] {
-  if (handed === undefined) return undefined
-  const above = capabilityOf(rooms, rooms.identities.find(handed.by)?.capability ?? '')
+/** The network of whoever it acts for holds, too; of one who is gone there is none. */
+function withinOf(rooms: Rooms, { handed, caller }: Session): Tenant['within'] {
+  const agent = handed?.by ?? caller.delegatedBy
+  if (agent === undefined) return undefined
+  const above = capabilityOf(rooms, rooms.identities.find(agent)?.capability ?? '')
   const network = above === undefined ? 'none' : (above.network ?? 'default')
-  return { of: handed.orchestrator, agent: handed.by, network }
+  return { of: handed?.orchestrator, agent, network }
 }
 
 /** On what terms that session's commands run. */

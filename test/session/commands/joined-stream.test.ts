@@ -12,13 +12,18 @@ import { type AuthChange, type Client, enter, run, type StageOptions, stageRooms
 const ID = new Uint8Array(16).fill(5)
 const RAISED: readonly Level[] = ['RESTRICT', 'CHECKPOINT']
 
+function firstOf({ spawner }: ReturnType<typeof stageRooms>) {
+  const [child] = spawner.children
+  if (child === undefined) throw new Error('nothing runs')
+  child.events.spawned(1)
+  return child
+}
+
 function stage(options: StageOptions = {}, auth: AuthChange = {}) {
   const staged = stageRooms(options)
   const client = enter(staged, auth)
   const stream = run(client, 'cat', { stdin: true, execution_id: ID })
-  const child = staged.spawner.children[0]
-  if (child === undefined) throw new Error('nothing runs')
-  child.events.spawned(1)
+  const child = firstOf(staged)
   const set = (level: Level, who = client) =>
     staged.rooms.levels.set('session', encodeHex(who.sessionId), level, 'w', 'boss')
   return { ...staged, client, stream, child, set }
@@ -85,15 +90,18 @@ t.test('no credit is given for what is kept, so that it is never more than the w
   t.end()
 })
 
-t.test('the level of the daemon, of the agent and of whoever it acts for bars it as well', (t) => {
+t.test('the level of the daemon, of the agent and of whoever it acts for bars it as well', async (t) => {
   for (const [scope, name] of [
     ['daemon', ''],
     ['agent', 'bot'],
     ['agent', 'lead'],
   ] as const) {
-    const { client, stream, child, rooms, peers } = stage({
-      agents: { lead: { seed: 7 }, bot: { seed: 1, delegated_by: 'lead' } },
-    })
+    const staged = stageRooms({ agents: { lead: { seed: 7 }, bot: { seed: 1, delegated_by: 'lead' } } })
+    const { rooms, peers } = staged
+    const client = enter(staged)
+    const stream = run(client, 'cat', { stdin: true, execution_id: ID })
+    await new Promise((done) => setImmediate(done))
+    const child = firstOf(staged)
     rooms.levels.set(scope, name, 'RESTRICT', 'w', 'boss')
     type(client, stream, 'x')
     t.strictSame(child.deeds, [], `${scope} ${name}`)
@@ -101,7 +109,6 @@ t.test('the level of the daemon, of the agent and of whoever it acts for bars it
     peers.tick()
     t.strictSame(child.deeds, ['stdin 1'])
   }
-  t.end()
 })
 
 t.test('another session of the agent goes on, and so does an operator', (t) => {

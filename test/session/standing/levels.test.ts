@@ -363,7 +363,7 @@ t.test('at a CHECKPOINT every command waits for a human, what only asks does not
 
 t.test(
   'a contained agent sees screens and silence, its commands are ended, and so it is for its delegates',
-  (t) => {
+  async (t) => {
     const staged = stageRooms({ agents: { helper: { seed: 5, delegated_by: 'bot' } } })
     const { rooms, spawner } = staged
     const [bot, helper, other] = [
@@ -374,6 +374,7 @@ t.test(
     run(bot, 'sleep')
     run(other, 'sleep')
     run(helper, 'sleep')
+    await new Promise((done) => setImmediate(done))
     for (let count = 0; count < 3; count++) bot.connection.reset(run(bot, HOSTILE))
     t.equal(rooms.levels.of('bot', '', []), 'CONTAIN')
     t.strictSame(
@@ -389,7 +390,6 @@ t.test(
     t.equal(rooms.levels.of('helper', '', []), 'NORMAL', 'being held is no incident of its own')
     run(other, 'ls')
     t.equal(spawner.children.length, 4, 'nobody else is touched')
-    t.end()
   },
 )
 
