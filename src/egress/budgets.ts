@@ -18,25 +18,40 @@ export interface Budgets {
   correct(entry: EgressEntry, bytes: number, sinceMs: number): void
 }
 
+/** Every bound that holds for an entry, each once: of those with one text the lower. */
+function boundsOf(entry: EgressEntry): ReadonlyMap<string, number> {
+  const bounds = new Map<string, number>()
+  for (const { text, bytesPerHour } of entry.boundBy ?? [entry])
+    if (bytesPerHour !== undefined) bounds.set(text, Math.min(bytesPerHour, bounds.get(text) ?? bytesPerHour))
+  return bounds
+}
+
 export function createBudgets(): Budgets {
   const hours = new Map<string, { readonly startedAtMs: number; usedBytes: number }>()
   return {
-    lease({ text, bytesPerHour }, nowMs) {
-      if (bytesPerHour === undefined) return undefined
-      const known = hours.get(text)
-      const hour =
-        known === undefined || nowMs - known.startedAtMs >= HOUR_MS
-          ? { startedAtMs: nowMs, usedBytes: 0 }
-          : known
-      hours.set(text, hour)
-      const bytes = Math.max(0, Math.min(LEASE_BYTES, bytesPerHour - hour.usedBytes))
-      hour.usedBytes += bytes
+    lease(entry, nowMs) {
+      const bounds = boundsOf(entry)
+      if (bounds.size === 0) return undefined
+      let bytes = LEASE_BYTES
+      const now = [...bounds].map(([text, most]) => {
+        const known = hours.get(text)
+        const hour =
+          known === undefined || nowMs - known.startedAtMs >= HOUR_MS
+            ? { startedAtMs: nowMs, usedBytes: 0 }
+            : known
+        hours.set(text, hour)
+        bytes = Math.max(0, Math.min(bytes, most - hour.usedBytes))
+        return hour
+      })
+      for (const hour of now) hour.usedBytes += bytes
       return bytes
     },
-    correct({ text }, bytes, sinceMs) {
-      const hour = hours.get(text)
-      if (hour !== undefined && (bytes > 0 || sinceMs >= hour.startedAtMs))
-        hour.usedBytes = Math.max(0, hour.usedBytes + bytes)
+    correct(entry, bytes, sinceMs) {
+      for (const text of boundsOf(entry).keys()) {
+        const hour = hours.get(text)
+        if (hour !== undefined && (bytes > 0 || sinceMs >= hour.startedAtMs))
+          hour.usedBytes = Math.max(0, hour.usedBytes + bytes)
+      }
     },
   }
 }

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { createBudgets } from '../../src/egress/budgets.ts'
 import type { EgressEntry } from '../../src/egress/lists/egress-list.ts'
+import { narrowedList } from '../../src/egress/lists/narrowed.ts'
+import { listOf } from './staged-lists.ts'
 
 function entry(bytesPerHour: number | undefined): EgressEntry {
   return {
@@ -38,5 +40,20 @@ t.test('an entry without a bound has none', (t) => {
   t.equal(budgets.lease(entry(7), 0), 7)
   budgets.correct(entry(7), -50, 0)
   t.equal(budgets.lease(entry(7), 0), 7, 'never more than the bound')
+  t.end()
+})
+
+t.test('what a set leaves of an entry shares its hour, whatever names and ports it is parted into', (t) => {
+  const device = listOf([{ host: '*.a.example', ports: [80, 443], bytes_per_hour: 1_000 }])
+  const set = listOf(['x.a.example', { host: 'y.a.example', ports: [443], bytes_per_hour: 300 }])
+  const [x80, x443, y] = narrowedList(device, set)
+  if (x80 === undefined || x443 === undefined || y === undefined) throw new Error('there are three')
+  const budgets = createBudgets()
+  t.equal(budgets.lease(y, 0), 300, 'its own is the lower one')
+  t.equal(budgets.lease(x80, 1), 700)
+  t.equal(budgets.lease(x443, 2), 0)
+  budgets.correct(x80, -600, 1)
+  t.equal(budgets.lease(y, 3), 0)
+  t.equal(budgets.lease(x443, 4), 600)
   t.end()
 })

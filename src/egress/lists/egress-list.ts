@@ -58,6 +58,8 @@ export interface EgressEntry {
   readonly methods: readonly string[] | undefined
   /** Both ways together; undefined: no bound. */
   readonly bytesPerHour: number | undefined
+  /** Of one that was narrowed: those with a bound that it was made of, whose hours it shares; absent: its own. */
+  readonly boundBy?: readonly EgressEntry[]
 }
 
 export type EgressList = readonly EgressEntry[]

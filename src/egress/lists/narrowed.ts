@@ -54,6 +54,7 @@ function joined(
     ports,
     methods: both(one.methods, other.methods),
     bytesPerHour: Number.isFinite(bytes) ? bytes : undefined,
+    boundBy: [one, other].flatMap((entry) => entry.boundBy ?? entry),
   }
 }
 
