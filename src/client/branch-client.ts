@@ -46,7 +46,7 @@ const FORMS: readonly DiffForm[] = ['text', 'stat', 'json', 'patch']
 
 export type NamedPath = string | Uint8Array
 /** `bytes` are borrowed: copy to keep. A promise holds the next ones back until it is settled. */
-export type TextSink = (bytes: Uint8Array) => void | Promise<void>
+export type TextSink = (bytes: Uint8Array) => unknown
 
 /** What the work in a branch has reached, over connections that are over. */
 export type TalkedTo = {

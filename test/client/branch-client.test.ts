@@ -104,7 +104,7 @@ t.test('a diff comes piece by piece, as fast as it is taken', async (t) => {
     'patch',
     (bytes) => {
       text += Buffer.from(bytes).toString().trim()
-      return new Promise((resolve) => waiting.push(resolve))
+      return new Promise<void>((resolve) => waiting.push(resolve))
     },
     ['src', Uint8Array.of(0xff)],
   )

@@ -69,6 +69,8 @@ const long = packed.stream('seq', ['1', '700000'], { output: (_, bytes) => { pie
 await long.exit
 const { session } = await packed.status()
 console.log(JSON.stringify({ unary: unary.stdout.length, streamed: Buffer.concat(pieces).toString() === Array.from({ length: 700000 }, (_, index) => index + 1 + '\\n').join(''), sent: session.sent }))
+const loud = packed.stream('echo', ['loud'], { output: (_, bytes) => process.stdout.write(bytes) })
+await loud.exit
 await packed.close()
 `
 
@@ -78,6 +80,7 @@ export async function uname(options: ConnectOptions, more?: ExecuteOptions): Pro
   const result: UnaryResult = await device.execute('uname', ['-a'], more)
   const code: number | undefined = result.exitCode
   const run = device.stream('cat', [], { output: async (source: 'stdout' | 'stderr', bytes: Uint8Array) => { void [source, bytes] } })
+  device.stream('echo', ['on'], { output: (_, bytes) => process.stdout.write(bytes) })
   const id: string = run.id
   await device.close()
   return new TextDecoder().decode(result.stdout) + String(code) + id
@@ -118,9 +121,10 @@ t.test('the packed package runs in another project: command, library, types', as
     if (Number(/^v(\d+)/.exec(name)?.[1]) < 20) continue
     const result = await runProgram(node, args, { cwd: directory })
     t.same([result.code, result.stderr], [0, ''], name)
-    const [seen = '', refused, compressed = ''] = result.stdout.toString().split('\n')
+    const [seen = '', refused, compressed = '', loud] = result.stdout.toString().split('\n')
     t.same(JSON.parse(seen), { exitCode: 3, out: 'out\n', err: 'err\n', streamed: 'stdout typed', exit: 0 })
     t.equal(refused, 'PIN_MISMATCH')
+    t.equal(loud, 'loud', 'a sink may return what it likes')
     const { sent, ...whole } = JSON.parse(compressed)
     // The answer of a unary call has the first MiB of what was written.
     t.strictSame(whole, { unary: MIB, streamed: true }, `${name} reads compressed output`)

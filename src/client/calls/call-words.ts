@@ -30,18 +30,17 @@ export type RemoteExit = {
   readonly notice?: string | undefined
 }
 
-/** Where output goes. A promise holds the next credit back until it is settled. `bytes` are borrowed: copy to keep. */
-export type OutputSink = (
-  source: 'stdout' | 'stderr',
-  bytes: Uint8Array,
-  offset: number,
-) => void | Promise<void>
+/**
+ * Where output goes. A promise holds the next credit back until it is settled, anything else (the boolean of
+ * `process.stdout.write`) means nothing. `bytes` are borrowed: copy to keep.
+ */
+export type OutputSink = (source: 'stdout' | 'stderr', bytes: Uint8Array, offset: number) => unknown
 
 /** What becomes of an execution on one stream. After `ended` or `failed` nothing more. */
 export type ExecutionEvents = {
   /** The device has begun. `stdinBytes`: what its stdin was given before this stream. */
   started(id: string, stdinBytes: number): void
-  readonly output: OutputSink
+  output(...of: Parameters<OutputSink>): void | Promise<void>
   ended(exit: RemoteExit): void
   failed(error: SassError): void
   readonly onWaiting?: OnWaiting | undefined

@@ -147,8 +147,8 @@ export function createRunning(
     if (end > want) position[indexOf(source)] = end
     timesLost = 0
     if (fresh.length === 0) return
-    const settled = output(source, fresh, end - fresh.length)
-    if (settled === undefined) return
+    const settled = output(source, fresh, end - fresh.length) as Promise<unknown> | undefined
+    if (typeof settled?.then !== 'function') return
     const mine = settled.then(
       () => {},
       () => {},

@@ -160,7 +160,7 @@ t.test('a signal, a cut output and a time that was over are told as what they ar
 t.test('a sink that returns a promise holds the credit back until it is settled', async (t) => {
   const { caller, daemon, events } = pair(4_096)
   let settle: () => void = () => {}
-  stream(caller, { command: 'x' }, () => new Promise((resolve) => (settle = resolve)))
+  stream(caller, { command: 'x' }, () => new Promise<void>((resolve) => (settle = resolve)))
   send(daemon, 1, new Uint8Array(4_096))
   t.equal(daemon.credit(1), 0)
   await Promise.resolve()
