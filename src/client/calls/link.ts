@@ -178,7 +178,7 @@ export function createLink({ first, dial, giveUpMs, nowMs, pause, chance, onLink
   }
 
   function broke(): void {
-    if (isClosing || gone !== undefined) return ended.resolve()
+    if (isClosing || gone !== undefined) return
     lostAtMs = nowMs()
     if (connected.caller.broken !== undefined) return giveUp(connected.caller.broken)
     if (dial === undefined) return end(lostError(undefined, false))
@@ -321,7 +321,7 @@ export function createLink({ first, dial, giveUpMs, nowMs, pause, chance, onLink
       isClosing = true
       connected.end()
       await connected.closed
-      ended.resolve()
+      end(closedError())
     },
   }
 }

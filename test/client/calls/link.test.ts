@@ -279,6 +279,23 @@ t.test('closed on purpose, nothing is tried and nobody waits', async (t) => {
   t.strictSame(events, [])
 })
 
+t.test('closed while something runs, its end is not known: whoever waits for it hears so', async (t) => {
+  const { first, link, running } = staged(() => unreachable())
+  const begun = running()
+  await turn()
+  const id = opened(first).length
+  t.ok(id > 0)
+  await link.close()
+  await t.rejects(begun.exit, { code: 'CONNECTION_LOST' })
+
+  const away = staged(() => unreachable())
+  const lost = away.running()
+  away.first.cut()
+  await turn()
+  await away.link.close()
+  await t.rejects(lost.exit, { code: 'CONNECTION_LOST' })
+})
+
 t.test('a device that breaks the protocol is left for good', async (t) => {
   const { first, link, running, events } = staged(() => line('first'))
   const one = running()
