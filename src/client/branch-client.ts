@@ -196,7 +196,8 @@ function readOn(
     stream.reset()
     reject(new SassError('CONNECTION_LOST', 'It was given up before its end.', {}, signal?.reason))
   }
-  signal?.addEventListener('abort', leave, { once: true })
+  if (signal?.aborted) leave()
+  else signal?.addEventListener('abort', leave, { once: true })
   const stop = () => signal?.removeEventListener('abort', leave)
   promise.then(stop, stop)
   return promise

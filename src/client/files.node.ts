@@ -166,7 +166,8 @@ async function withSignal<Result>(
     cancel = transfer.cancel
     return transfer.done
   }
-  signal?.addEventListener('abort', abort, { once: true })
+  if (signal?.aborted) abort()
+  else signal?.addEventListener('abort', abort, { once: true })
   try {
     // Whoever gives up while the link is away does not wait for it.
     return await Promise.race([work(start), aborted.promise])

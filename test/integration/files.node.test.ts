@@ -309,6 +309,13 @@ t.test('what is taken back leaves nothing', async (t) => {
   await t.rejects(sending, { code: 'CONNECTION_LOST' })
   for (let turn = 0; turn < 200 && partials(daemon).length > before; turn++) await device.ping()
   t.equal(partials(daemon).length, before)
+  // A signal that was given before says nothing any more.
+  const signal = AbortSignal.abort()
+  await t.rejects(device.upload(randomBytes(9), 'taken', { signal }), { code: 'CONNECTION_LOST' })
+  await t.rejects(
+    device.changes(() => {}, { signal }),
+    { code: 'CONNECTION_LOST' },
+  )
   t.equal(await stdoutOf(device, 'ls taken 2>&1 | wc -l'), '1\n')
   await device.close()
 })

@@ -39,6 +39,7 @@ export type OnProgress = (done: number, total: number) => void
 
 /** What is used of an `AbortSignal`, whose name programs without the types of Node or of a browser do not know. */
 export type TransferSignal = {
+  readonly aborted: boolean
   readonly reason: unknown
   addEventListener(type: 'abort', listener: () => void, options: { readonly once: boolean }): void
   removeEventListener(type: 'abort', listener: () => void): void
