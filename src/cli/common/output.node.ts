@@ -5,10 +5,11 @@
  */
 import { writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
-import { errnoOf } from '../../base/files.node.ts'
+import { attempt } from '../../base/attempt.ts'
+import { errnoOf, whyFailed } from '../../base/files.node.ts'
 import { visible } from '../../base/text/visible.ts'
 import type { Environment } from '../../base/user-directory.ts'
-import { asSassError } from '../../errors.ts'
+import { asSassError, SassError } from '../../errors.ts'
 import type { Output } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 
@@ -27,7 +28,8 @@ export function writeAll(fd: number, text: string | Uint8Array): void {
       written += writeSync(fd, bytes, written)
     } catch (error) {
       if (errnoOf(error) === 'EPIPE') return
-      if (errnoOf(error) !== 'EAGAIN') throw error
+      if (errnoOf(error) !== 'EAGAIN')
+        throw new SassError('INTERNAL', `The output cannot be written, since ${whyFailed(error)}.`, {}, error)
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS)
     }
   }
@@ -69,11 +71,13 @@ export function createOutput(json: boolean, environment: Environment): Output {
       const known = asSassError(error)
       const code = known?.code ?? 'INTERNAL'
       const reason = known?.message ?? unexpected(error)
+      // Where that fails as well nobody can be told; the exit code still says it.
+      const tell = (fd: number, text: string) => attempt(() => writeAll(fd, text), undefined)
       // A device may have written it.
-      writeAll(STDERR_FD, `sass-edge: ${visible(reason)}\n`)
+      tell(STDERR_FD, `sass-edge: ${visible(reason)}\n`)
       const traced = (environment[TRACE_VARIABLE] ?? '') !== ''
-      if (known === undefined && traced && error instanceof Error) writeAll(STDERR_FD, `${error.stack}\n`)
-      if (json) writeAll(STDOUT_FD, `${JSON.stringify({ ...known?.details, error: code, reason })}\n`)
+      if (known === undefined && traced && error instanceof Error) tell(STDERR_FD, `${error.stack}\n`)
+      if (json) tell(STDOUT_FD, `${JSON.stringify({ ...known?.details, error: code, reason })}\n`)
     },
   }
 }

@@ -37,6 +37,19 @@ t.test('writes all of a large text into a slow pipe, and survives a reader that 
   t.match(gone, { stdout: 'x', stderr: 'still here' })
 })
 
+t.test('a full disk under the output is told as that, and ends a command with a code of ours', async (t) => {
+  const main = join(import.meta.dirname, '../../../src/main.ts')
+  for (const words of ['version', 'version --json', '--help', 'nosuch --json']) {
+    const command = `"$0" --disable-warning=ExperimentalWarning "$1" ${words} >/dev/full`
+    const { status, stderr } = spawnSync('sh', ['-c', command, process.execPath, main], { encoding: 'utf8' })
+    t.equal(status, words.startsWith('nosuch') ? 125 : 254, words)
+    t.match(
+      stderr,
+      /^sass-edge: ("nosuch" is not|The output cannot be written, since the disk is full\.).*\n$/,
+    )
+  }
+})
+
 t.test('no colours in a pipe, with NO_COLOR, on a dumb terminal or with --json', async (t) => {
   for (const environment of [{}, { NO_COLOR: '1' }, { TERM: 'dumb' }]) {
     const run = child(
