@@ -2,7 +2,7 @@
  * Examples of the pages that somebody copies into a file: each is taken as it stands there.
  * @module
  */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readHandoff } from '../../src/defense/handoffs/message.ts'
@@ -37,4 +37,40 @@ t.test('the message of docs/handoffs.md is a handoff', async (t) => {
     ok: true,
     handoff: { to: 'helper' },
   })
+})
+
+type Schema = Readonly<Record<string, unknown>>
+
+/** The names of all keys below that node, with dots. */
+function keysOf(node: Schema, root: Schema, place = ''): string[] {
+  const { $ref, properties = {}, anyOf = [], items, additionalProperties } = node as Record<string, never>
+  const below = [...(anyOf as Schema[]), items, additionalProperties].filter((one) => typeof one === 'object')
+  const named = typeof $ref === 'string' ? (root['$defs'] as Schema)[String($ref).slice(8)] : undefined
+  return [
+    ...Object.entries<Schema>(properties).flatMap(([key, value]) => [
+      place + key,
+      ...keysOf(value, root, `${place}${key}.`),
+    ]),
+    ...[...below, ...(named === undefined ? [] : [named as Schema])].flatMap((one) =>
+      keysOf(one, root, place),
+    ),
+  ]
+}
+
+t.test('every key of the configuration that a page names is one', async (t) => {
+  const root = join(import.meta.dirname, '../..')
+  const schema = JSON.parse(readFileSync(join(root, 'sass.edge.schema.json'), 'utf8'))
+  const keys = new Set(keysOf(schema, schema))
+  const files = /^(?:tls\.(?:crt|key\.next)|audit\.(?:pub|jsonl|share))$/
+  t.ok(keys.has('defense.firewall.patterns'))
+  for (const page of readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))) {
+    const text = readFileSync(join(root, 'docs', page), 'utf8')
+    const named = [...text.matchAll(/`([a-z]+)((?:\.[a-z0-9_]+)+)`/g)].filter(([, top]) =>
+      keys.has(top ?? ''),
+    )
+    const unknown = named
+      .map(([, top, rest]) => `${top}${rest}`)
+      .filter((key) => !keys.has(key) && !files.test(key))
+    t.same(unknown, [], page)
+  }
 })
