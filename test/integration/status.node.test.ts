@@ -12,6 +12,7 @@ import {
   type Json,
   ON_REAL_FILES,
   PROGRAM,
+  runProgram,
   sassEdge,
   sleep,
   startNew,
@@ -166,4 +167,12 @@ t.test('in a pipe it is one object a line, or an error that says how', async (t)
   t.ok(lines.length >= 2, `${lines.length} objects`)
   t.notOk(result.stdout.includes(0x1b))
   for (const line of lines) t.match(JSON.parse(line), { level: 'NORMAL', device: { rings: 32 } })
+  // It ends where its reader has gone: else the shell would be ended for its time.
+  const piped = ['-c', '("$0" status --watch --json; echo "ended $?" >&2) | head -1', PROGRAM]
+  const read = await runProgram('sh', piped, {
+    cwd: daemon.directory,
+    env: environment(daemon.directory),
+    timeoutMs: 20_000,
+  })
+  t.match(read, { code: 0, stderr: 'ended 0\n' })
 })

@@ -67,7 +67,7 @@ export function createLinkLine(output: Output, { meanwhile, isRaw, onEvent }: Li
 
   function write(text: string, isLast: boolean): void {
     const line = `sass-edge: ${visible(text)}`
-    if (!isTerminal) return writeAll(STDERR_FD, `${line}\n`)
+    if (!isTerminal) return void writeAll(STDERR_FD, `${line}\n`)
     if (isRaw()) {
       writeAll(STDERR_FD, `${FIRST_ROW}${line}${FROM_FIRST_ROW}`)
       if (isLast) setTimeout(() => writeAll(STDERR_FD, `${FIRST_ROW}${FROM_FIRST_ROW}`), FIRST_ROW_MS).unref()

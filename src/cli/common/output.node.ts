@@ -20,19 +20,20 @@ const RETRY_MS = 2
 /** Any value but the empty one adds the stack of an unexpected error. */
 const TRACE_VARIABLE = 'SASS_EDGE_TRACE'
 
-/** Writes all of it; waits where the other side is slow, gives up where it has gone. */
-export function writeAll(fd: number, text: string | Uint8Array): void {
+/** Writes all of it; waits where the other side is slow, gives up where it has gone: false. */
+export function writeAll(fd: number, text: string | Uint8Array): boolean {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text
   for (let written = 0; written < bytes.length; ) {
     try {
       written += writeSync(fd, bytes, written)
     } catch (error) {
-      if (errnoOf(error) === 'EPIPE') return
+      if (errnoOf(error) === 'EPIPE') return false
       if (errnoOf(error) !== 'EAGAIN')
         throw new SassError('INTERNAL', `The output cannot be written, since ${whyFailed(error)}.`, {}, error)
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS)
     }
   }
+  return true
 }
 
 /** The sentence of an error that nobody expected; how to learn more for a report. */

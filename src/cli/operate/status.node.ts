@@ -8,8 +8,9 @@ import type { Client } from '../../client/client.node.ts'
 import { misuse } from '../../errors.ts'
 import { connectOperator, DEVICE_OPTIONS } from '../common/device.node.ts'
 import { takeWords } from '../common/local-config.node.ts'
+import { writeAll } from '../common/output.node.ts'
 import { openScreen } from '../common/screen.node.ts'
-import type { Command, CommandContext } from '../words/command.ts'
+import type { Command } from '../words/command.ts'
 import { EXIT } from '../words/exit-codes.ts'
 import { type Snapshot, screenLines, statusLines, statusObject } from '../words/status-text.node.ts'
 
@@ -54,11 +55,11 @@ async function watchScreen(client: Client, pauseMs: number): Promise<number> {
   }
 }
 
-async function watchLines({ output }: CommandContext, client: Client, pauseMs: number): Promise<never> {
-  for (;;) {
-    output.result(statusObject(await ask(client)), [])
-    await sleep(pauseMs)
-  }
+/** Until its reader has gone. */
+async function watchLines(client: Client, pauseMs: number): Promise<number> {
+  while (writeAll(STDOUT_FD, `${JSON.stringify(statusObject(await ask(client)))}\n`)) await sleep(pauseMs)
+  await client.close()
+  return EXIT.OK
 }
 
 export const command: Command = {
@@ -79,7 +80,7 @@ export const command: Command = {
       throw misuse('status --watch draws on a terminal, and this is none: add --json for one object a line.')
     const client = await connectOperator(context, takeWords(context, 1)[0])
     const pauseMs = options.has('metered') ? METERED_WATCH_MS : WATCH_MS
-    if (isWatched && context.output.json) return watchLines(context, client, pauseMs)
+    if (isWatched && context.output.json) return watchLines(client, pauseMs)
     if (isWatched) {
       const code = await watchScreen(client, pauseMs)
       await client.close()
