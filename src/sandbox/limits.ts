@@ -57,6 +57,13 @@ export const HIDDEN_PLACES_MAX = 1_024
  * first place, and later only what has changed. A full /etc has some 4,000.
  */
 export const WALKED_NAMES_MAX = 100_000
+/** A directory with more names is read anew each time that a pattern looks into it: they would take the thread's memory. */
+export const LISTED_NAMES_KEPT = 4_096
+/**
+ * A change that is as old as this when a directory is read was the last one before: within one tick of the kernel's clock
+ * (10 ms where HZ is 100) a directory may change twice, and its time is the same.
+ */
+export const DIRECTORY_SETTLED_MS = 20
 /** A mount that is written to cannot be made read-only in that moment: tries, a millisecond apart. mount_setattr(2), EBUSY. */
 export const MOUNT_BUSY_TRIES = 50
 /** Looks at which somebody new was found who is not bounded yet, before nobody can fork there until all are. */

@@ -12,16 +12,14 @@ export type StdinQueue = {
   readonly bytes: number
   /** Takes a large piece over; copies a small one. */
   push(bytes: Uint8Array): void
-  /** The oldest bytes that lie together; undefined when nothing waits. */
+  /** The oldest bytes that lie together, or the oldest piece, or what is left of it; undefined when nothing waits. */
   peek(): Uint8Array | undefined
-  /** The oldest piece as it was pushed, or what is left of it. */
-  piece(): Uint8Array | undefined
-  /** The first `count` bytes of what `peek` or `piece` gave have been dealt with. */
+  /** The first `count` bytes of what `peek` gave have been dealt with. */
   consume(count: number): void
   clear(): void
 }
 
-/** Bytes `from` to `to` of `memory` wait; behind `to` there is room. The first piece that waits ends at `ends[next]`. */
+/** Bytes `from` to `to` of `memory` wait; behind `to` there is room. By pieces the first one ends at `ends[next]`. */
 type Block = {
   readonly memory: Uint8Array
   from: number
@@ -30,7 +28,8 @@ type Block = {
   next: number
 }
 
-export function createStdinQueue(): StdinQueue {
+/** `isByPiece`: each piece comes out as it was pushed, for whom that means something. */
+export function createStdinQueue(isByPiece = false): StdinQueue {
   let blocks: Block[] = []
   let waiting = 0
 
@@ -45,21 +44,17 @@ export function createStdinQueue(): StdinQueue {
       if (last !== undefined && last.memory.length - last.to >= bytes.length) {
         last.memory.set(bytes, last.to)
         last.to += bytes.length
-        last.ends.push(last.to)
+        if (isByPiece) last.ends.push(last.to)
         return
       }
       const isSmall = bytes.length < STDIN_BLOCK_BYTES / 2
       const memory = isSmall ? new Uint8Array(STDIN_BLOCK_BYTES) : bytes
       if (isSmall) memory.set(bytes)
-      blocks.push({ memory, from: 0, to: bytes.length, ends: [bytes.length], next: 0 })
+      blocks.push({ memory, from: 0, to: bytes.length, ends: isByPiece ? [bytes.length] : [], next: 0 })
     },
     peek() {
       const first = blocks[0]
-      return first?.memory.subarray(first.from, first.to)
-    },
-    piece() {
-      const first = blocks[0]
-      return first?.memory.subarray(first.from, first.ends[first.next])
+      return first?.memory.subarray(first.from, first.ends[first.next] ?? first.to)
     },
     consume(count) {
       const first = blocks[0]

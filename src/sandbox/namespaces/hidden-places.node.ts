@@ -15,35 +15,28 @@ import { baseName, isWithin } from '../../base/text/lexical-path.ts'
 import { WORKSPACE_SECRETS_WORD } from '../../config/caller-fields.ts'
 import { isSensitive } from '../../defense/sensitive-file.ts'
 import { ERRNO } from '../kernel/syscalls.node.ts'
-import { HIDDEN_PLACES_MAX, WALKED_NAMES_MAX } from '../limits.ts'
+import { DIRECTORY_SETTLED_MS, HIDDEN_PLACES_MAX, LISTED_NAMES_KEPT, WALKED_NAMES_MAX } from '../limits.ts'
 import { Refused } from './kernel.node.ts'
 import type { NamespacePlan } from './namespace-plan.ts'
 import { kernelPath, seenFile, seenOnce } from './seen-file.node.ts'
 
 const ETC = '/etc'
-/** A directory with more is read anew each time: its names would take the thread's memory. */
-const LISTED_NAMES_KEPT = 4_096
 const SYSTEM_PLACES = [...SECRET_PLACES, ...HIDDEN_PLACES]
-
-/**
- * A change that is as old as this when a directory is read was the last one before. Within one tick of the kernel's clock,
- * 10 ms at most, a directory may change twice, and its time is the same.
- */
-const SETTLED_MS = 20
 
 /** What a directory's listing is good for: as long as its time is that. NaN, which nothing is equal to: for this once. */
 function goodUntilChanged(changeMs: number): number {
-  return changeMs + SETTLED_MS < Date.now() ? changeMs : Number.NaN
+  return changeMs + DIRECTORY_SETTLED_MS < Date.now() ? changeMs : Number.NaN
 }
 
 type Listing = (directory: string) => readonly string[]
+type Listed = { readonly change: number; readonly names: readonly string[] }
 
 /** Gives the names in directories for one search after the other; what the one before has read counts where it can. */
 function createListing(): (seen: typeof seenFile) => Listing {
-  let known: ReadonlyMap<string, { readonly change: number; readonly names: readonly string[] }> = new Map()
+  let known: ReadonlyMap<string, Listed> = new Map()
   return (seen) => {
     const before = known
-    const now = new Map<string, { readonly change: number; readonly names: readonly string[] }>()
+    const now = new Map<string, Listed>()
     known = now
     return (directory) => {
       const file = seen(directory)
@@ -57,7 +50,7 @@ function createListing(): (seen: typeof seenFile) => Listing {
   }
 }
 
-function readNames(directory: string, change: number): { change: number; names: readonly string[] } {
+function readNames(directory: string, change: number): Listed {
   const good = goodUntilChanged(change)
   try {
     const names = readdirSync(kernelPath(directory), { encoding: 'buffer' }).map(escapedText)

@@ -22,7 +22,8 @@ export function park(
 ): Parked {
   let keptBytes = 0
   let isFull = false
-  const kept = createStdinQueue()
+  // Each piece of a compressed file is one by itself.
+  const kept = createStdinQueue(method.name === 'RawFileTransfer')
   /** Only the last size counts: they cost no credit, and a caller may send as many as it likes. */
   let resize: StdinChunk['resize']
   let hasEnded = false
@@ -47,9 +48,7 @@ export function park(
     leave: left,
     replay(user) {
       if (resize !== undefined) user.message({ resize }, 0)
-      // Each piece of a compressed file is one by itself.
-      const next = method.name === 'RawFileTransfer' ? kept.piece : kept.peek
-      for (let data = next(); data !== undefined; data = next()) {
+      for (let data = kept.peek(); data !== undefined; data = kept.peek()) {
         user.message({ data }, data.length)
         kept.consume(data.length)
       }

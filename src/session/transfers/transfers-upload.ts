@@ -132,7 +132,8 @@ type Incoming = Pick<StdinQueue, 'bytes' | 'peek' | 'consume' | 'push'> & {
 }
 
 function createIncoming(isRaw: boolean): Incoming {
-  const queue = createStdinQueue()
+  // What is compressed is so piece by piece.
+  const queue = createStdinQueue(isRaw)
   let hasEnded = false
   let isOdd = false
   const push = (data: Uint8Array) => {
@@ -149,8 +150,7 @@ function createIncoming(isRaw: boolean): Incoming {
     end() {
       hasEnded = true
     },
-    // What is compressed is so piece by piece.
-    peek: isRaw ? queue.piece : queue.peek,
+    peek: queue.peek,
     consume: queue.consume,
     get bytes() {
       return queue.bytes

@@ -35,12 +35,12 @@ t.test('what goes in comes out in order, however it is cut on either side', (t) 
 t.test('pieces come out as they went in, and what is left of one that was begun', (t) => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: STDIN_BLOCK_BYTES }), { maxLength: 20 }), (lengths) => {
-      const queue = createStdinQueue()
+      const queue = createStdinQueue(true)
       for (const [index, length] of lengths.entries()) queue.push(new Uint8Array(length).fill(index))
       return lengths.every((length, index) => {
-        const first = queue.piece()
+        const first = queue.peek()
         queue.consume(length >> 1)
-        const rest = length < 2 ? first : queue.piece()
+        const rest = length < 2 ? first : queue.peek()
         queue.consume(length - (length >> 1))
         return (
           first?.length === length &&
